@@ -11,9 +11,9 @@ use ptk::llm::{FileMemory, Provider};
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
 use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
-use ptk::tools::permission::Mode;
 use ptk::tools::{Approver, ToolManager, tools};
 use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallModel};
+use ptk_permission::Mode;
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
@@ -394,7 +394,7 @@ impl Agent {
         for model in chosen.fallbacks {
             builder = builder.fallback(model);
         }
-        if let Some(folder) = ptk::tools::state_folder() {
+        if let Some(folder) = ptk_sandbox::state_folder() {
             builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
         }
         if let Some(dialect) = choices.dialect {

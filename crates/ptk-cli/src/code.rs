@@ -30,7 +30,7 @@ pub(crate) fn index(workspace: &Workspace) -> Result<Index> {
 
 /// The folder for the index of this workspace.
 fn place(root: &Path) -> Result<PathBuf> {
-    let state = ptk::tools::state_folder();
+    let state = ptk_sandbox::state_folder();
     let state = state.ok_or_else(|| {
         anyhow!("there is no place for the index: set PTK_STATE to a folder for it")
     })?;

@@ -16,7 +16,7 @@ use ptk::{ChooseFiles, Shorten, SmallModel};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{Sandbox, SnippetFormat, Typed, custom, permission, tools, undo};
+use ptk_tools::{Sandbox, SnippetFormat, Typed, custom, tools};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -227,14 +227,14 @@ struct SandboxSection {
 #[derive(Debug, Deserialize)]
 struct UndoSections {
     #[serde(default)]
-    undo: undo::Options,
+    undo: ptk_undo::Options,
 }
 
 /// The section of permissions.
 #[derive(Debug, Deserialize)]
 struct PermissionSections {
     #[serde(default)]
-    permissions: permission::Declaration,
+    permissions: ptk_permission::Declaration,
 }
 
 /// A configuration file, or an empty one.
@@ -314,7 +314,7 @@ pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &st
 }
 
 /// The undo settings. A workspace's `ptk.toml` is used only if it is trusted.
-pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
+pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<ptk_undo::Options> {
     if config.has("undo")? {
         let own = config.undo()?;
         if is_trusted {
@@ -538,13 +538,13 @@ impl Config {
     }
 
     /// The undo settings of the file.
-    fn undo(&self) -> Result<undo::Options> {
+    fn undo(&self) -> Result<ptk_undo::Options> {
         let UndoSections { undo } = self.sections()?;
         Ok(undo)
     }
 
     /// The permissions that the file declares.
-    pub(crate) fn permissions(&self) -> Result<permission::Declaration> {
+    pub(crate) fn permissions(&self) -> Result<ptk_permission::Declaration> {
         let PermissionSections { permissions } = self.sections()?;
         permissions.entries(FILE).map_err(|error| {
             let start = self.text.find(error.rule()).unwrap_or_default();

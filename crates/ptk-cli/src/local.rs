@@ -18,7 +18,7 @@ pub(crate) fn provider(place: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
     };
     let found = library.find(&name)?;
     let mut settings = Settings::new(found.path).name(found.name);
-    if let Some(state) = ptk::tools::state_folder() {
+    if let Some(state) = ptk_sandbox::state_folder() {
         settings = settings.prompts_in(state.join("prompts"));
     }
     if let Some(tokens) = place.context_window {

@@ -77,7 +77,7 @@ fn profile(name: &str) -> Result<PathBuf> {
         !name.is_empty() && name.chars().all(is_plain),
         "the name of the page `{name}` has characters that no folder should have; use letters, digits, `-` and `_`"
     );
-    let state = ptk::tools::state_folder();
+    let state = ptk_sandbox::state_folder();
     let state = state.ok_or_else(|| {
         anyhow!("there is no place for the browser's profile: neither PTK_STATE nor HOME is set")
     })?;

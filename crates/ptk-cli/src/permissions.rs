@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use ptk_permission::{Declaration, Entry, Mode, Rule, RuleStore, UserFile};
 use ptk_tools::Permissions;
-use ptk_tools::permission::{Declaration, Entry, Keeper, Mode, Rule, UserFile};
 
 use crate::config::{self, Config};
 use crate::view::Screen;
@@ -104,7 +104,7 @@ struct Notebook {
     screen: Screen,
 }
 
-impl Keeper for Notebook {
+impl RuleStore for Notebook {
     fn keep(&self, rules: &[Rule]) {
         match self.file.allow(&self.workspace, rules) {
             Ok(()) => self.screen.print(&format!(

@@ -82,7 +82,7 @@ impl Question {
 
     /// The question whether to keep the changes of a command.
     pub(crate) fn of_changes(review: &Review<'_>) -> Self {
-        let count = review.changes.len();
+        let count = review.paths.len();
         let are = if count == 1 { "change" } else { "changes" };
         let more = (!review.uncovered.is_empty()).then(|| {
             let folders = in_line(&review.uncovered.join(", "));

@@ -61,7 +61,7 @@ pub(crate) fn open_to_read() -> Result<Option<SqliteStore>> {
 }
 
 fn path() -> Result<PathBuf> {
-    let folder = ptk::tools::state_folder().ok_or_else(|| {
+    let folder = ptk_sandbox::state_folder().ok_or_else(|| {
         anyhow!("there is no place for sessions: neither PTK_STATE nor HOME is set")
     })?;
     Ok(folder.join(FILE))

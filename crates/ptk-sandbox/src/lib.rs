@@ -46,6 +46,7 @@
 //! | `fingerprint` | whether a file is still what it was |
 //! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
+//! | `state_folder` | where PTK keeps its state, outside of any workspace |
 //! | `error` | what can go wrong, and what to do about it |
 
 #[cfg(unix)]
@@ -65,6 +66,7 @@ mod restore;
 #[cfg(unix)]
 mod rules;
 mod scratch;
+mod state_folder;
 mod target;
 mod temporary;
 mod workspace;
@@ -83,6 +85,7 @@ pub use restore::Attributes;
 #[cfg(unix)]
 pub use rules::Rules;
 pub use scratch::{Scratch, remove_temporary_folders};
+pub use state_folder::state_folder;
 pub use temporary::is_temporary_name;
 pub use workspace::{Access, Workspace};
 pub use write::{Expect, Written};

@@ -10,12 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use ptk_permission::Declaration;
 use ptk_protocol::snippet;
 use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
 use ptk_search::context::top_k;
 use ptk_search::{Index, RequestCodeContext};
-use ptk_tools::permission::Declaration;
 use ptk_tools::{CallRequest, Permissions, Registry, ToolManager, Typed};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -26,8 +26,8 @@ use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::undo::{Commands, Options, Undo};
 use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
+use ptk_undo::{Commands, Options, Undo};
 use serde_json::json;
 use tokio::runtime::Runtime;
 

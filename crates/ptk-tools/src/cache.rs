@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use ptk_permission::Signature;
 use ptk_protocol::ToolResult;
 use ptk_sandbox::Stamp;
 
 use crate::repeats::stamps;
-use crate::signature::Signature;
 use crate::{Around, Effects, Middleware, Next, Passing};
 
 /// A layer that answers a call that only reads with the result of the same
@@ -27,11 +27,11 @@ use crate::{Around, Effects, Middleware, Next, Passing};
 #[derive(Debug)]
 pub struct Cache {
     capacity: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedResults>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedResults {
     results: HashMap<Signature, Entry>,
     /// The oldest first.
     order: VecDeque<Signature>,
@@ -54,7 +54,7 @@ impl Cache {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedResults> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -77,7 +77,7 @@ impl Middleware for Cache {
             return next.run(call);
         }
         let signature = Signature::new(&call.tool.spec().name, &call.args);
-        let mutations = call.context.services().mutations();
+        let mutations = call.context.services().activity.mutations();
         let reads = call.tool.plan(call.context, &call.args);
         let files = stamps(&reads.unwrap_or_default().reads);
         Box::pin(async move {

@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
 use ptk_sandbox::{Fingerprint, Place, Workspace};
+use ptk_undo::{CommandSetup, KeptCall, UndoError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::files::Ranges;
+use crate::files::{Ranges, Touched};
 use crate::services::Services;
-use crate::undo::{Kept, Terms, UndoError};
 use crate::{Failure, Outputs, SnippetFormat, ToolError, Unprotected};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    inner: Arc<Inner>,
+    inner: Arc<CallState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct CallState {
     call_id: CallId,
     correlation: Correlation,
     events: CallEvents,
@@ -35,32 +35,9 @@ struct Inner {
     touched: Mutex<Vec<Touched>>,
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<KeptCall>>,
     may_go_unprotected: AtomicBool,
     may_write_later: OnceLock<Vec<PathBuf>>,
-}
-
-/// A file that the call has read or written.
-#[derive(Debug, Clone)]
-pub(crate) enum Touched {
-    Read {
-        place: Place,
-        fingerprint: Fingerprint,
-        lines: Ranges,
-    },
-    Wrote {
-        place: Place,
-        fingerprint: Fingerprint,
-    },
-}
-
-impl Touched {
-    /// Marks that the file was read, but its lines were not shown.
-    pub(crate) fn hide(&mut self) {
-        if let Self::Read { lines, .. } = self {
-            lines.clear();
-        }
-    }
 }
 
 impl CallContext {
@@ -73,7 +50,7 @@ impl CallContext {
         prompt: Option<Arc<str>>,
     ) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(CallState {
                 call_id,
                 correlation,
                 events,
@@ -267,13 +244,13 @@ impl CallContext {
     }
 
     /// Stores what was kept before the call runs.
-    pub(crate) fn put_kept(&self, kept: Option<Kept>) {
+    pub(crate) fn put_kept(&self, kept: Option<KeptCall>) {
         let slot = &self.inner.kept;
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
     /// Takes what was kept: the caller then has to record what has changed.
-    pub(crate) fn take_kept(&self) -> Option<Kept> {
+    pub(crate) fn take_kept(&self) -> Option<KeptCall> {
         let slot = &self.inner.kept;
         slot.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -282,24 +259,24 @@ impl CallContext {
     pub(crate) fn has_layers(&self) -> bool {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().is_some_and(|kept| kept.layers().is_some())
+        kept.as_ref().is_some_and(KeptCall::has_layers)
     }
 
     /// The terms that a command of the call is started on. Layers are in use
     /// until [`CallContext::leave_layers`] is called.
-    pub(crate) fn terms(&self) -> io::Result<Terms> {
+    pub(crate) fn terms(&self) -> io::Result<CommandSetup> {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
         kept.as_ref()
-            .map_or_else(|| Ok(Terms::default()), Kept::terms)
+            .map_or_else(|| Ok(CommandSetup::default()), KeptCall::terms)
     }
 
     /// Ends the use of layers, when nothing of the command is left.
     pub(crate) fn leave_layers(&self) {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
-        if let Some(layers) = kept.as_ref().and_then(Kept::layers) {
-            layers.ended();
+        if let Some(kept) = &*kept {
+            kept.leave_layers();
         }
     }
 

@@ -4,11 +4,15 @@ use std::io;
 
 use ptk_protocol::{ErrorType, ToolResult};
 use ptk_sandbox::{ErrorKind, PathError};
+use ptk_undo::UndoError;
 use rustix::io::Errno;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::Fields;
-use crate::retries::TRANSIENT;
+/// The fields of a result.
+pub type Fields = Map<String, Value>;
+
+/// The field that marks a failure as transient.
+pub(crate) const TRANSIENT: &str = "transient";
 
 /// Why a tool did not do what was asked.
 ///
@@ -106,6 +110,23 @@ impl ToolError {
         self.with(TRANSIENT, true)
     }
 
+    /// The refusal of a call whose changes cannot be kept.
+    pub(crate) fn cannot_keep(tool: &str, error: &UndoError) -> Self {
+        let message = format!("{tool} was not run, because it could not be undone: {error}");
+        let way = match error {
+            UndoError::NoFolder | UndoError::Inside { .. } => {
+                "set PTK_STATE to a folder outside the workspace"
+            }
+            _ => "free some space, or make the folder writable",
+        };
+        let advice = format!(
+            "To go on, {way}. To run calls that cannot be undone, write `[undo]` and `enabled = false` in ptk.toml."
+        );
+        Self::system(message)
+            .suggest(format!("Nothing was changed. Tell the user. {advice}"))
+            .advise(format!("Nothing was changed. {advice}"))
+    }
+
     /// The result that goes to the model and to subscribers.
     #[must_use]
     pub fn into_result(self) -> ToolResult {
@@ -164,4 +185,42 @@ fn may_pass(error: &io::Error) -> bool {
         || error
             .raw_os_error()
             .is_some_and(|said| full.contains(&said))
+}
+
+/// A failure as a person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened. The call, which a person has made or seen, is not part
+    /// of it.
+    pub message: String,
+    /// What to do about it. It may name other tools.
+    pub advice: Option<String>,
+}
+
+impl Failure {
+    /// The failure of a tool, or of a step before it.
+    pub(crate) fn of_error(error: &ToolError) -> Self {
+        Self {
+            message: error.message.clone(),
+            advice: error.advice.clone(),
+        }
+    }
+
+    /// The failure of a result, given the last failure that a tool has
+    /// reported.
+    pub(crate) fn of(result: &ToolResult, told: Option<Self>) -> Option<Self> {
+        // A layer may have answered instead.
+        let told = told.filter(|told| result.error.ends_with(&told.message));
+        let Self { message, advice } = told.unwrap_or_else(|| Self {
+            message: result.error.clone(),
+            advice: None,
+        });
+        let advice = advice.or_else(|| match result.error_type {
+            // The suggestion is not to try again, which does not concern a
+            // person.
+            Some(ErrorType::PermissionError | ErrorType::SecurityError) => None,
+            _ => result.suggestion.clone(),
+        });
+        (!result.success).then_some(Self { message, advice })
+    }
 }

@@ -9,11 +9,33 @@ use ptk_sandbox::{Fingerprint, Place};
 use serde::{Deserialize, Serialize};
 
 use crate::ToolError;
-use crate::context::Touched;
 
 /// How many files are remembered; of the oldest it is forgotten that they were
 /// read.
 const MAX_FILES: usize = 10_000;
+
+/// A file that the call has read or written.
+#[derive(Debug, Clone)]
+pub(crate) enum Touched {
+    Read {
+        place: Place,
+        fingerprint: Fingerprint,
+        lines: Ranges,
+    },
+    Wrote {
+        place: Place,
+        fingerprint: Fingerprint,
+    },
+}
+
+impl Touched {
+    /// Marks that the file was read, but its lines were not shown.
+    pub(crate) fn hide(&mut self) {
+        if let Self::Read { lines, .. } = self {
+            lines.clear();
+        }
+    }
+}
 
 /// Lines of a file, as ranges that neither touch nor overlap.
 ///

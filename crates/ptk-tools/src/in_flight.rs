@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
+use ptk_permission::Signature;
 use ptk_protocol::ToolResult;
 use tokio::sync::watch;
-
-use crate::signature::Signature;
 
 /// The calls that are under way and that others may wait for.
 #[derive(Debug, Default)]

@@ -39,31 +39,26 @@
 //!
 //! | Module | Purpose |
 //! |---|---|
-//! | `tool`, `typed`, `effects`, `error`, `request`, `context` | what a tool is, and what a call knows while it runs |
+//! | `tool`, `typed`, `error`, `request`, `context` | what a tool is, and what a call knows while it runs |
 //! | `registry`, `manager`, `pipeline` | tools by name, [`ToolManager`], and the steps of a call |
-//! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `jobs` | one step or one piece of state each |
-//! | `sandbox`, `services`, `state`, `signature`, `snippet_format` | settings of the sandbox, what tools share, where state is kept, keys of calls, the format of code |
+//! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `activity`, `session_state` | one step or one piece of state each |
+//! | `sandbox`, `services`, `signature`, `snippet_format` | settings of the sandbox, what tools share, hashes of declarations, the format of code |
 //! | [`preview`] | what a call is about to change, for a person to decide on |
-//! | [`shell`] | the commands in a command line, parsed without running them |
-//! | [`permission`] | rules, and asking where no rule decides |
-//! | [`undo`] | pre-images of what calls change, and restoring them |
 //! | [`process`] | starting and ending processes |
 //! | [`tools`] | the built-in tools |
 //! | [`custom`] | tools from `ptk.toml`: commands and HTTP endpoints |
 
+mod activity;
 mod bound;
 mod cache;
 mod context;
 pub mod custom;
-mod effects;
 mod error;
 mod files;
 mod in_flight;
-mod jobs;
 mod manager;
 mod middleware;
 mod outputs;
-pub mod permission;
 mod pipeline;
 pub mod preview;
 pub mod process;
@@ -73,36 +68,33 @@ mod request;
 mod retries;
 mod sandbox;
 mod services;
-pub mod shell;
+mod session_state;
 mod signature;
 mod snippet_format;
-mod state;
 mod tool;
 pub mod tools;
 mod typed;
-pub mod undo;
 mod usage;
 
 pub use bound::DEFAULT_LIMIT;
 pub use cache::Cache;
 pub use context::CallContext;
-pub use effects::{Effect, Effects};
-pub use error::ToolError;
+pub use error::{Failure, Fields, ToolError};
 pub use files::{Ranges, SeenFile};
 pub use manager::{Limits, ToolManager, ToolManagerBuilder};
 pub use middleware::{Around, Middleware, Next, Passing};
 pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
-pub use permission::{
-    AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Permissions, Review, Witness,
-};
 pub use pipeline::Foreseen;
+pub use ptk_permission::{
+    AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Effect, Effects, Permissions, Plan,
+    Review, Witness,
+};
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;
-pub use request::{CallOutcome, CallRequest, Failure};
+pub use request::{CallOutcome, CallRequest};
 pub use retries::TOOL_MAX_RETRIES;
 pub use sandbox::{Sandbox, Unprotected};
 pub use snippet_format::SnippetFormat;
-pub use state::state_folder;
-pub use tool::{Class, Fields, Plan, Redirect, Tool};
+pub use tool::{Class, Redirect, Tool};
 pub use typed::{FunctionTool, Typed, TypedTool, tool_fn};
 pub use usage::Usage;

@@ -9,6 +9,7 @@ use ptk_events::{Bus, RequestId};
 use ptk_protocol::{ToolCall, Toolset};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
+use ptk_undo::Recorder;
 use tokio::sync::Semaphore;
 
 use crate::in_flight::InFlight;
@@ -17,7 +18,6 @@ use crate::pipeline;
 use crate::repeats::Repeats;
 use crate::retries::{Retries, TOOL_MAX_RETRIES};
 use crate::services::Services;
-use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
 use crate::{
     Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Middleware, Outputs, Permissions,
@@ -60,10 +60,10 @@ impl Default for Limits {
 /// clones share what is remembered of files and calls.
 #[derive(Clone)]
 pub struct ToolManager {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Shared>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct Shared {
     registry: RwLock<Arc<Registry>>,
     pub(crate) around_call: Vec<Arc<dyn Middleware>>,
     pub(crate) around_run: Vec<Arc<dyn Middleware>>,
@@ -90,7 +90,7 @@ pub struct ToolManagerBuilder {
     helper: Option<Helper>,
     sandbox: Sandbox,
     snippet_format: SnippetFormat,
-    undo: Option<undo::Options>,
+    undo: Option<ptk_undo::Options>,
     session: Option<String>,
     is_reviewed: bool,
 }
@@ -174,7 +174,7 @@ impl ToolManagerBuilder {
 
     /// Keeps what calls are about to change, so that they can be undone.
     #[must_use]
-    pub fn undo(mut self, options: undo::Options) -> Self {
+    pub fn undo(mut self, options: ptk_undo::Options) -> Self {
         self.undo = Some(options);
         self
     }
@@ -211,7 +211,7 @@ impl ToolManagerBuilder {
         .withholding(self.permissions.withheld())
         .guarding(self.permissions.guarded());
         ToolManager {
-            inner: Arc::new(Inner {
+            inner: Arc::new(Shared {
                 registry: RwLock::new(Arc::new(self.registry)),
                 around_call,
                 around_run,
@@ -298,6 +298,16 @@ impl ToolManager {
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.inner.services.workspace
+    }
+
+    /// Checks that a call is one of an existing tool, with arguments that the
+    /// tool takes.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check(&self, call: &ToolCall) -> Result<(), String> {
+        pipeline::check(self, call)
     }
 
     /// What would become of a call, as far as that can be known without running

@@ -37,18 +37,18 @@ pub(crate) fn read_on(handle: &str, before: &[u8]) -> String {
 /// goes away with the session.
 #[derive(Debug, Default)]
 pub struct Outputs {
-    state: Mutex<State>,
+    state: Mutex<OutputsState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutputsState {
     folder: Option<Scratch>,
     next: u64,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<KeptOutput>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptOutput {
     number: u64,
     bytes: u64,
 }
@@ -63,7 +63,7 @@ pub struct OutputWriter {
 }
 
 impl Outputs {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, OutputsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -117,7 +117,7 @@ impl Outputs {
         drop(file);
         let handle = format!("{PREFIX}{number}");
         let mut state = self.lock();
-        state.kept.push_back(Kept {
+        state.kept.push_back(KeptOutput {
             number,
             bytes: written,
         });

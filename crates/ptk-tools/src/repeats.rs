@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use ptk_permission::Signature;
 use ptk_protocol::{ErrorCode, ErrorType, ToolResult};
 use ptk_sandbox::{Place, Stamp};
 use serde_json::json;
-
-use crate::signature::Signature;
 
 /// How often the same call is refused before the loop is given up.
 pub const MAX_REPEATS: u32 = 3;
@@ -17,12 +16,12 @@ const MAX_CALLS: usize = 10_000;
 /// The calls of a turn that succeeded.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
-    calls: Mutex<HashMap<Signature, Made>>,
+    calls: Mutex<HashMap<Signature, PastCall>>,
 }
 
 /// A call that was made.
 #[derive(Debug)]
-struct Made {
+struct PastCall {
     /// The number of changes by then.
     mutations: u64,
     /// The files that it read, as they were.
@@ -48,7 +47,7 @@ pub(crate) fn stamps(reads: &[Place]) -> Vec<Option<Stamp>> {
 }
 
 impl Repeats {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Signature, Made>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Signature, PastCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,7 +87,7 @@ impl Repeats {
     pub(crate) fn made(&self, call: Repeat) {
         let mut calls = self.lock();
         if calls.len() < MAX_CALLS {
-            let made = Made {
+            let made = PastCall {
                 mutations: call.mutations,
                 files: call.files,
                 refused: 0,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptk_events::{CallId, Correlation, RequestId};
-use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{SeenFile, Tool, ToolError, Witness};
+use crate::{Failure, SeenFile, Tool, Witness};
 
 /// A call that is to be run.
 ///
@@ -146,42 +146,4 @@ pub struct CallOutcome {
     pub files: Vec<SeenFile>,
     /// How long it took.
     pub duration: Duration,
-}
-
-/// A failure as a person sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// What happened. The call, which a person has made or seen, is not part
-    /// of it.
-    pub message: String,
-    /// What to do about it. It may name other tools.
-    pub advice: Option<String>,
-}
-
-impl Failure {
-    /// The failure of a tool, or of a step before it.
-    pub(crate) fn of_error(error: &ToolError) -> Self {
-        Self {
-            message: error.message.clone(),
-            advice: error.advice.clone(),
-        }
-    }
-
-    /// The failure of a result, given the last failure that a tool has
-    /// reported.
-    pub(crate) fn of(result: &ToolResult, told: Option<Self>) -> Option<Self> {
-        // A layer may have answered instead.
-        let told = told.filter(|told| result.error.ends_with(&told.message));
-        let Self { message, advice } = told.unwrap_or_else(|| Self {
-            message: result.error.clone(),
-            advice: None,
-        });
-        let advice = advice.or_else(|| match result.error_type {
-            // The suggestion is not to try again, which does not concern a
-            // person.
-            Some(ErrorType::PermissionError | ErrorType::SecurityError) => None,
-            _ => result.suggestion.clone(),
-        });
-        (!result.success).then_some(Self { message, advice })
-    }
 }

@@ -7,6 +7,7 @@ use ptk_events::{Step, StepOutcome, ToolStep};
 use ptk_protocol::ToolResult;
 use serde_json::Value;
 
+use crate::error::TRANSIENT;
 use crate::{Around, Effect, Middleware, Next, Passing};
 
 /// How often a tool is run again by default.
@@ -14,8 +15,6 @@ pub const TOOL_MAX_RETRIES: u32 = 2;
 /// How long to wait before it is run again for the first time; then twice as
 /// long each time.
 const WAIT: Duration = Duration::from_millis(100);
-/// The field that marks a failure as transient.
-pub(crate) const TRANSIENT: &str = "transient";
 
 /// The layer that runs tools again, next to the tool.
 #[derive(Debug, Clone, Copy)]

@@ -1,18 +1,17 @@
 //! What the calls of one session share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use ptk_permission::{Guarded, Rule};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::{Helper, Policy, Protections};
+use ptk_undo::Recorder;
 use tokio::sync::OnceCell;
 
+use crate::activity::Activity;
 use crate::files::Files;
-use crate::jobs::Jobs;
 use crate::outputs::Outputs;
-use crate::permission::{Guarded, Rule};
-use crate::process;
-use crate::undo::Recorder;
+use crate::session_state::SessionState;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
 /// The workspace, and the state that calls share.
@@ -26,10 +25,11 @@ pub(crate) struct Services {
     /// What to do about commands that the machine cannot protect in full.
     pub(crate) unprotected: Unprotected,
     /// Their protections, if they are not complete; once it is known.
-    incomplete: OnceCell<Option<Protections>>,
+    pub(crate) incomplete: OnceCell<Option<Protections>>,
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
-    pub(crate) jobs: Jobs,
+    /// State of tools.
+    pub(crate) state: SessionState,
     pub(crate) snippet_format: SnippetFormat,
     /// Rules that forbid to show files.
     pub(crate) withheld: Vec<Rule>,
@@ -37,8 +37,8 @@ pub(crate) struct Services {
     pub(crate) undo: Option<Arc<Recorder>>,
     /// Whether changes of commands are reviewed before they are kept.
     pub(crate) is_reviewed: bool,
-    /// Counts calls that may have changed something.
-    mutations: AtomicU64,
+    /// Counts what may have changed files.
+    pub(crate) activity: Arc<Activity>,
 }
 
 impl Services {
@@ -58,12 +58,12 @@ impl Services {
             helper,
             outputs,
             files: Files::default(),
-            jobs: Jobs::default(),
+            state: SessionState::default(),
             snippet_format,
             withheld: Vec::new(),
             undo: None,
             is_reviewed: false,
-            mutations: AtomicU64::new(0),
+            activity: Arc::default(),
         }
     }
 
@@ -78,16 +78,6 @@ impl Services {
             })
         });
         Self { undo, ..self }
-    }
-
-    /// The protections of commands, if they are not complete and that is not
-    /// allowed. Found out once.
-    pub(crate) async fn incomplete(&self) -> Option<&Protections> {
-        if self.unprotected == Unprotected::Allow {
-            return None;
-        }
-        let found = self.incomplete.get_or_init(|| process::incomplete(self));
-        found.await.as_ref()
     }
 
     /// The same services, with a review of what commands have changed.
@@ -114,15 +104,5 @@ impl Services {
     /// The same services, with rules for files that are not to be shown.
     pub(crate) fn withholding(self, withheld: Vec<Rule>) -> Self {
         Self { withheld, ..self }
-    }
-
-    /// How often something may have been changed.
-    pub(crate) fn mutations(&self) -> u64 {
-        self.mutations.load(Ordering::Acquire)
-    }
-
-    /// Counts a possible change: what was found before may not hold.
-    pub(crate) fn mutated(&self) {
-        self.mutations.fetch_add(1, Ordering::AcqRel);
     }
 }

@@ -1,15 +1,11 @@
 //! The [`Tool`] trait, and the plan of a call.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::{Arguments, ToolResult, ToolSpec};
-use ptk_sandbox::Place;
-use serde_json::{Map, Value};
 
-use crate::shell::CommandLine;
-use crate::{CallContext, Effects, ToolError, preview};
+use crate::{CallContext, Effects, Fields, Plan, ToolError, preview};
 
 /// How a tool's events are sent, and whether a subscriber waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,51 +16,6 @@ pub enum Class {
     /// Long or costly.
     Background,
 }
-
-/// What a call is about to touch, known before it runs: for the approver, and
-/// for what is kept before it is overwritten.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    /// Files that are read.
-    pub reads: Vec<Place>,
-    /// Files that are written, new or not.
-    pub writes: Vec<Place>,
-    /// What the call may do to files that `reads` and `writes` do not name:
-    /// [`Effects::READ`], [`Effects::WRITE`], both or nothing. Where a rule
-    /// forbids some paths, such a call needs approval.
-    pub unknown: Effects,
-    /// The command that runs, and the folder in which it does. A tool that
-    /// names one changes files only by running it with
-    /// [`Program::run`](crate::process::Program::run). Only a tool that says so
-    /// here can be let run programs that are not protected in full.
-    pub command: Option<(String, PathBuf)>,
-    /// Whether the command runs on after the call has ended.
-    pub runs_on: bool,
-    /// The same command taken apart, where it is a text for the shell.
-    pub script: Option<CommandLine>,
-    /// What the tool does by configuration, in short. An approval for longer
-    /// than once is for just this.
-    pub declared: Option<String>,
-    /// What an approver should know, such as how many files are deleted. A call
-    /// with warnings is never approved for more than once.
-    pub warnings: Vec<String>,
-    /// What a person sees before the decision, such as a diff.
-    pub summary: String,
-}
-
-impl Plan {
-    /// The plan of a call of which nothing is known but its effects.
-    #[must_use]
-    pub fn unknown(effects: Effects) -> Self {
-        Self {
-            unknown: effects.on_files(),
-            ..Self::default()
-        }
-    }
-}
-
-/// The fields of a result.
-pub type Fields = Map<String, Value>;
 
 /// The arguments that a call means, where its own lead nowhere.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::tool::Fields;
+use crate::Fields;
 use crate::{CallContext, Class, Effects, Plan, Redirect, Tool, ToolError, preview};
 
 /// A tool whose arguments are a Rust type. The schema comes from the type, its

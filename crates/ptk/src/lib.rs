@@ -134,6 +134,8 @@ pub use tokio_util::sync::CancellationToken;
 pub use ptk_events as events;
 /// Access to language models.
 pub use ptk_llm as llm;
+/// Rules about what calls may do, and approvers.
+pub use ptk_permission as permission;
 /// The text formats of calls.
 pub use ptk_protocol as protocol;
 /// The sandbox that limits where tools may work.
@@ -142,6 +144,8 @@ pub use ptk_sandbox as sandbox;
 pub use ptk_store as store;
 /// Tools and the manager that runs them.
 pub use ptk_tools as tools;
+/// What calls have changed, and undoing it.
+pub use ptk_undo as undo;
 
 /// The programs in the documentation are compiled and run with the tests.
 #[cfg(doctest)]

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use ptk_permission::Mode;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
-use ptk_tools::permission::Mode;
 
 use crate::engine;
 use crate::input::Source;

@@ -11,10 +11,10 @@ use anyhow::{Result, anyhow, bail};
 use ptk::llm::http::Service;
 use ptk::store::export::{self, Thoughts};
 use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork};
-use ptk::tools::undo::Selection;
 use ptk::view::{CallState, CallView, Conversation};
 use ptk::{ContextUse, RunError};
 use ptk_local::Library;
+use ptk_undo::Selection;
 
 use super::command::{ALL, ChatCommand, Extent};
 use super::host::{Done, Host};
@@ -318,9 +318,9 @@ fn redo(host: &mut Host) -> Result<Told> {
 }
 
 /// Undoes the selected changes, and reports what became of each file.
-fn undone(undo: &ptk::tools::undo::Undo, selection: &Selection) -> Result<(String, String)> {
+fn undone(undo: &ptk_undo::Undo, selection: &Selection) -> Result<(String, String)> {
     undo.finish()?;
-    let plan = undo.plan(selection, ptk::tools::undo::Others::Refuse)?;
+    let plan = undo.plan(selection, ptk_undo::Others::Refuse)?;
     let done = undo.apply(plan)?;
     let mut lines = undo::done_lines(&done);
     lines.extend(undo::beside_lines(&done));

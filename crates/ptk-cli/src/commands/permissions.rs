@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use ptk_permission::{Action, Mode};
 use ptk_protocol::schema::suggest;
-use ptk_tools::permission::{Action, Mode};
 use serde_json::json;
 
 use crate::args::{

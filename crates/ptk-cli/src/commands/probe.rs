@@ -122,7 +122,7 @@ fn conclude(
         }
         return Ok(Exit::Failed);
     };
-    let memory = ptk::tools::state_folder().map(|folder| FileMemory::new(folder.join(MEMORY)));
+    let memory = ptk_sandbox::state_folder().map(|folder| FileMemory::new(folder.join(MEMORY)));
     let kept = match (memory, model.memory_key()) {
         (Some(memory), Some(key)) if !args.dry_run => {
             memory.remember(&key, best.profile());

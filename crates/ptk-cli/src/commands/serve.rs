@@ -90,7 +90,7 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
         let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, &args.config)?;
         builder = builder.tools(Some(HostedTools::new(manager, &names)));
     }
-    if let Some(folder) = ptk::tools::state_folder() {
+    if let Some(folder) = ptk_sandbox::state_folder() {
         builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
     }
     Ok(models(builder, args)?.build()?)

@@ -6,7 +6,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use ptk_sandbox::Workspace;
-use ptk_tools::undo::{Change, Conflict, Done, Listed, Others, Selection, State, Undo, UndoError};
+use ptk_undo::{
+    Change, Conflict, ListedCall, Others, Selection, State, Undo, UndoError, UndoReport,
+};
 use serde_json::{Value, json};
 
 use crate::args::{ConfigArgs, UndoArgs};
@@ -132,7 +134,7 @@ fn list(undo: &Undo, json: bool, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// A call as one line.
-fn title(call: &Listed) -> String {
+fn title(call: &ListedCall) -> String {
     let mut title = format!(
         "{}  {} ago  {}",
         call.call,
@@ -191,7 +193,7 @@ fn file(change: &Change) -> Value {
     })
 }
 
-fn listed(call: &Listed) -> Value {
+fn listed(call: &ListedCall) -> Value {
     json!({
         "id": call.call,
         "tool": call.tool,
@@ -221,7 +223,7 @@ fn tell_left(conflicts: &[Conflict]) {
 }
 
 /// Reports what was undone.
-fn told(done: &Done, json: bool, out: &mut impl Write) -> Result<Exit> {
+fn told(done: &UndoReport, json: bool, out: &mut impl Write) -> Result<Exit> {
     if json {
         let value = json!({
             "success": true,
@@ -245,7 +247,7 @@ fn told(done: &Done, json: bool, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// What was undone, with the change of each path.
-pub(crate) fn done_lines(done: &Done) -> Vec<String> {
+pub(crate) fn done_lines(done: &UndoReport) -> Vec<String> {
     let calls = done.calls.iter();
     let calls = calls.map(|call| format!("undone: {}", title(call)));
     let steps = done.steps.iter();
@@ -254,7 +256,7 @@ pub(crate) fn done_lines(done: &Done) -> Vec<String> {
 }
 
 /// What was not undone.
-pub(crate) fn beside_lines(done: &Done) -> Vec<String> {
+pub(crate) fn beside_lines(done: &UndoReport) -> Vec<String> {
     let mut lines: Vec<String> = done.left.iter().map(left_alone).collect();
     let uncovered = done.calls.iter().flat_map(|call| &call.uncovered);
     let mut uncovered: Vec<&str> = uncovered.map(String::as_str).collect();

@@ -8,11 +8,10 @@
 
 use anyhow::Result;
 use ptk::{MAX_ITERATIONS, MAX_TOOL_CALLS};
+use ptk_permission::{DEFAULT_PATIENCE, Mode};
 use ptk_protocol::dialects::Registry;
-use ptk_tools::permission::{self, DEFAULT_PATIENCE, Mode};
 use ptk_tools::tools;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::undo;
 use toml::Spanned;
 
 use super::{
@@ -212,10 +211,10 @@ pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> C
 
 /// The settings of `[permissions]` that count: what is stricter.
 pub(crate) fn permissions(
-    own: permission::Declaration,
+    own: ptk_permission::Declaration,
     withheld: &mut Vec<Withheld>,
-) -> permission::Declaration {
-    let permission::Declaration {
+) -> ptk_permission::Declaration {
+    let ptk_permission::Declaration {
         mode,
         allow,
         ask,
@@ -232,7 +231,7 @@ pub(crate) fn permissions(
         }
         !is_looser
     });
-    permission::Declaration {
+    ptk_permission::Declaration {
         mode,
         allow: Vec::new(),
         ask,
@@ -256,9 +255,9 @@ fn helper(own: Helper, withheld: &mut Vec<Withheld>) {
     withhold(withheld, "helper", &format!("asks the model {model}"));
 }
 
-fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
+fn undo(own: ptk_undo::Options, withheld: &mut Vec<Withheld>) {
     // All of it affects whether the user can undo a change.
-    let undo::Options {
+    let ptk_undo::Options {
         enabled,
         folder,
         max_mb,

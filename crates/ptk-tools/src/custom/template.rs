@@ -7,11 +7,11 @@ use serde_json::Value;
 /// `{{name}}` is the text `{name}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Argument(String),
 }
@@ -28,9 +28,9 @@ impl Template {
                 rest = after;
             } else if let Some((name, after)) = named(behind) {
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Argument(name.to_owned()));
+                parts.push(TemplatePart::Argument(name.to_owned()));
                 rest = after;
             } else {
                 plain.push('{');
@@ -39,7 +39,7 @@ impl Template {
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
         Self { parts }
     }
@@ -47,8 +47,8 @@ impl Template {
     /// The names of the arguments that it has places for.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Argument(name) => Some(name.as_str()),
-            Part::Text(_) => None,
+            TemplatePart::Argument(name) => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -58,8 +58,8 @@ impl Template {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(plain) => text.push_str(plain),
-                Part::Argument(name) => match args.get(name)? {
+                TemplatePart::Text(plain) => text.push_str(plain),
+                TemplatePart::Argument(name) => match args.get(name)? {
                     Value::Null => return None,
                     Value::String(value) => text.push_str(&encode(value)),
                     value => text.push_str(&encode(&value.to_string())),
@@ -72,12 +72,12 @@ impl Template {
     /// Whether it begins with an argument, so that a value alone decides how the
     /// filled text begins.
     pub(super) fn begins_with_argument(&self) -> bool {
-        matches!(self.parts.first(), Some(Part::Argument(_)))
+        matches!(self.parts.first(), Some(TemplatePart::Argument(_)))
     }
 
     /// Whether it is just this text.
     pub(super) fn is_text(&self, text: &str) -> bool {
-        matches!(self.parts.as_slice(), [Part::Text(own)] if own == text)
+        matches!(self.parts.as_slice(), [TemplatePart::Text(own)] if own == text)
     }
 
     /// For an address: the segments of its path that arguments are a part of,
@@ -88,7 +88,7 @@ impl Template {
         let mut has_argument = false;
         for part in &self.parts {
             match part {
-                Part::Argument(name) => {
+                TemplatePart::Argument(name) => {
                     has_argument = true;
                     match args.get(name) {
                         None | Some(Value::Null) => {}
@@ -96,7 +96,7 @@ impl Template {
                         Some(value) => segment.push_str(&value.to_string()),
                     }
                 }
-                Part::Text(text) => {
+                TemplatePart::Text(text) => {
                     let end = text.find(['?', '#']);
                     let path = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
                     let mut pieces = path.split('/');
@@ -122,7 +122,7 @@ impl Template {
     /// The text before the first place for an argument.
     pub(super) fn start(&self) -> &str {
         match self.parts.first() {
-            Some(Part::Text(text)) => text,
+            Some(TemplatePart::Text(text)) => text,
             _ => "",
         }
     }

@@ -4,10 +4,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use ptk_events::{Bus, Channel};
+use ptk_permission::{PermissionRequest, Permit};
+use ptk_protocol::schema::{CheckOptions, check_with};
 use ptk_protocol::{ToolCall, ToolResult};
 
-use super::Call;
-use crate::permission::{Asking, Permit};
+use super::{Call, invalid};
 use crate::{CallContext, CallRequest, ToolManager};
 
 /// The foreseen outcome of a call if it were made now.
@@ -25,6 +26,22 @@ pub enum Foreseen {
     /// It would fail before it ran, with this result: what it is about is not
     /// there, or not as it has to be.
     Fails(ToolResult),
+}
+
+/// Whether a call is one of an existing tool, with arguments that the tool
+/// takes; otherwise what is wrong with it.
+pub(crate) fn check(manager: &ToolManager, call: &ToolCall) -> Result<(), String> {
+    let registry = manager.registry();
+    let Some(tool) = registry.get(&call.name) else {
+        return Err(format!("Unknown tool: {}", call.name));
+    };
+    let args = tool.adapt(call.args.clone());
+    let options = CheckOptions::default().with_defaults();
+    let check = check_with(options, registry.toolset(), &tool.spec().name, args);
+    if check.is_valid() {
+        return Ok(());
+    }
+    Err(invalid(&check.faults).error)
 }
 
 /// Takes a call as far as possible without consequences. No events are sent.
@@ -64,7 +81,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
             return Foreseen::Fails(on_its_way.failure(tool.as_ref(), &args, error));
         }
     };
-    let naming = Asking {
+    let naming = PermissionRequest {
         tool: &tool.spec().name,
         args: &args,
         effects: tool.effects(),
@@ -89,7 +106,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
             return Foreseen::Fails(on_its_way.failure(tool.as_ref(), &args, error));
         }
     };
-    let asking = Asking {
+    let asking = PermissionRequest {
         tool: &tool.spec().name,
         args: &args,
         effects: tool.effects(),

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use ptk_events::Step;
+use ptk_permission::Review;
 use ptk_protocol::{Arguments, ToolResult};
+use ptk_undo::{CallNotes, ChangingCall, KeptCall, Writes};
 
 use super::Call;
-use crate::permission::Review;
-use crate::undo::{self, Kept, Settled};
 use crate::{Decision, Effect, Failure, Fields, Plan, Tool, ToolError};
 
 impl Call<'_> {
@@ -37,21 +37,32 @@ impl Call<'_> {
     async fn begin(&self, tool: &dyn Tool, plan: &Plan) -> Result<bool, ToolError> {
         let (context, plan) = (self.context.clone(), plan.clone());
         let (name, effects) = (tool.spec().name.clone(), tool.effects());
+        if !effects.has(Effect::Write) {
+            return Ok(false);
+        }
         let keep = move || {
             let Some(undo) = &context.services().undo else {
                 return Ok(false);
             };
-            let call = undo::Call {
-                id: context.call_id(),
-                request: context.correlation().request_id,
+            let turn = context.correlation().request_id.map(|id| id.to_string());
+            let call = ChangingCall {
+                id: context.call_id().as_str(),
+                turn: turn.as_deref(),
                 tool: &name,
-                effects,
-                plan: &plan,
+                what: &what(&plan),
+                writes: match &plan {
+                    Plan { writes, .. } if !writes.is_empty() && !effects.has(Effect::Execute) => {
+                        Writes::Places(writes)
+                    }
+                    Plan { command: None, .. } => Writes::Anything,
+                    Plan { runs_on, .. } => Writes::Command { runs_on: *runs_on },
+                },
             };
-            let kept = undo.begin(&call).map_err(|error| error.refusal(&name))?;
-            let is_kept = kept.is_some();
-            context.put_kept(kept);
-            Ok(is_kept)
+            let kept = undo
+                .begin(&call)
+                .map_err(|error| ToolError::cannot_keep(&name, &error))?;
+            context.put_kept(Some(kept));
+            Ok(true)
         };
         self.context.blocking(keep).await
     }
@@ -81,18 +92,19 @@ impl Call<'_> {
         &self,
         tool: &dyn Tool,
         args: &Arguments,
-        kept: Kept,
-    ) -> Result<(Kept, Option<String>), ToolError> {
+        kept: KeptCall,
+    ) -> Result<(KeptCall, Option<String>), ToolError> {
         let show = move || Ok((kept.show(), kept));
         let (shown, kept) = self.context.blocking(show).await?;
         let shown = shown.filter(|it| !(it.changes.is_empty() && it.uncovered.is_empty()));
         let Some(shown) = shown else {
             return Ok((kept, None));
         };
+        let paths: Vec<_> = shown.changes.iter().map(|it| it.path.clone()).collect();
         let review = Review {
             tool: &tool.spec().name,
             args,
-            changes: &shown.changes,
+            paths: &paths,
             uncovered: &shown.uncovered,
             diff: &shown.diff,
         };
@@ -116,8 +128,8 @@ impl Call<'_> {
         &self,
         tool: &dyn Tool,
         reviewed: Option<&Arguments>,
-        kept: Kept,
-    ) -> Result<Settled, ToolError> {
+        kept: KeptCall,
+    ) -> Result<CallNotes, ToolError> {
         let (kept, refusal) = match reviewed {
             Some(args) => self.review(tool, args, kept).await?,
             None => (kept, None),
@@ -127,7 +139,9 @@ impl Call<'_> {
                 Some(why) => kept.refuse(&why),
                 None => kept.end(),
             };
-            Ok(settled.unwrap_or_else(|error| Settled::unknown(undo::Options::unsettled(&error))))
+            Ok(settled.unwrap_or_else(|error| CallNotes::unknown(format!(
+                    "What this call changed is not in the journal yet: {error}. It is looked at again before the next call."
+                ))))
         };
         self.context.blocking(end).await
     }
@@ -143,9 +157,9 @@ impl Call<'_> {
             return;
         };
         let settled = self.end(tool, reviewed, kept).await;
-        let settled = settled.unwrap_or_else(|error| Settled::unknown(error.message));
+        let settled = settled.unwrap_or_else(|error| CallNotes::unknown(error.message));
         // What a command has changed is in the workspace only now.
-        self.context.services().mutated();
+        self.context.services().activity.mutated();
         if let Some(note) = settled.note {
             result.fields.insert("undo".to_owned(), note.into());
         }
@@ -153,6 +167,13 @@ impl Call<'_> {
             *result = without_changes(&why, std::mem::take(&mut result.fields));
         }
     }
+}
+
+/// The description of a call: its command, or the files that it writes.
+fn what(plan: &Plan) -> String {
+    let places = || plan.writes.iter().map(ToString::to_string);
+    let command = plan.command.as_ref().map(|(command, _)| command.clone());
+    command.unwrap_or_else(|| places().collect::<Vec<_>>().join(", "))
 }
 
 /// The result of a command that ran, but whose changes are not in the

@@ -4,6 +4,7 @@
 mod foresee;
 mod keep;
 mod spans;
+mod watched;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
@@ -12,25 +13,29 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use ptk_events::{Channel, Step, StepOutcome, ToolStep};
+use ptk_permission::Signature;
 use ptk_protocol::schema::{CheckOptions, Fault, check_with};
 use ptk_protocol::{Arguments, ErrorType, ToolResult, Toolset};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::context::{Touched, panic_message};
+use self::watched::Watched;
+use crate::context::panic_message;
+use crate::files::Touched;
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal, Watched, later_files, later_warnings};
-use crate::process::StartError;
+use crate::process::{StartError, incomplete};
 use crate::repeats::{Repeat, stamps};
-use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Redirect, SeenFile, Tool,
     ToolError, ToolManager, Unprotected, Witness, bound, preview,
 };
+use ptk_permission::{
+    MissingProtections, PermissionRequest, Permit, Refusal, later_files, later_warnings,
+};
 
 pub use foresee::Foreseen;
-pub(crate) use foresee::foresee;
+pub(crate) use foresee::{check, foresee};
 
 /// How long a cancelled tool may take to clean up.
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -212,10 +217,10 @@ impl Call<'_> {
         };
         let services = self.context.services();
         // While a job runs, the workspace may change at any moment.
-        let is_still = services.jobs.running() == 0;
+        let is_still = services.activity.is_still();
         let repeat = (tool.effects() == Effects::READ && is_still).then(|| Repeat {
             signature: Signature::new(&tool.spec().name, &args),
-            mutations: services.mutations(),
+            mutations: services.activity.mutations(),
             files: stamps(&plan.reads),
         });
         if let Some(repeat) = &repeat {
@@ -289,7 +294,7 @@ impl Call<'_> {
         if targets.reads.is_empty() && targets.writes.is_empty() {
             return Ok(());
         }
-        let asking = Asking {
+        let asking = PermissionRequest {
             tool: name,
             args,
             effects: tool.effects(),
@@ -337,7 +342,7 @@ impl Call<'_> {
         let since = Instant::now();
         let name = &tool.spec().name;
         let bare = self.bare(plan).await;
-        let asking = Asking {
+        let asking = PermissionRequest {
             tool: name,
             args,
             effects: tool.effects(),
@@ -396,7 +401,7 @@ impl Call<'_> {
 
     /// The incomplete protections of a call that runs programs, if a person can
     /// be asked about them.
-    async fn bare(&self, plan: &Plan) -> Option<Bare<'_>> {
+    async fn bare(&self, plan: &Plan) -> Option<MissingProtections<'_>> {
         plan.command.as_ref()?;
         let services = self.context.services();
         if !self.manager.inner.approver.is_person() {
@@ -404,8 +409,8 @@ impl Call<'_> {
             // at all.
             return None;
         }
-        Some(Bare {
-            protections: services.incomplete().await?,
+        Some(MissingProtections {
+            protections: incomplete(services).await?,
             is_open: services.unprotected == Unprotected::Ask,
         })
     }
@@ -422,7 +427,7 @@ impl Call<'_> {
         self.context.allow(time);
         let changes = !tool.effects().is_read_only();
         if changes {
-            self.context.services().mutated();
+            self.context.services().activity.mutated();
         }
         let end: End<'_> = Arc::new(move |args| Box::pin(self.timed(tool, args, time)));
         let passing = Passing {
@@ -433,7 +438,7 @@ impl Call<'_> {
         let layers = &self.manager.inner.around_run;
         let result = Next::new(layers, end).run(passing).await;
         if changes {
-            self.context.services().mutated();
+            self.context.services().activity.mutated();
         }
         if result.success {
             self.passed(Step::Run, since);
@@ -474,7 +479,7 @@ impl Call<'_> {
         &self,
         tool: &dyn Tool,
         args: &Arguments,
-        done: Result<Result<crate::tool::Fields, ToolError>, tokio::task::JoinError>,
+        done: Result<Result<crate::Fields, ToolError>, tokio::task::JoinError>,
     ) -> ToolResult {
         match done {
             Ok(Ok(fields)) => ToolResult::success(fields),

@@ -39,13 +39,13 @@ pub(super) type Shared = Arc<Mutex<Capture>>;
 
 /// Bytes of a stream from some place on.
 #[derive(Debug, Default)]
-pub(crate) struct Piece {
+pub(crate) struct StreamPiece {
     pub(crate) bytes: Vec<u8>,
     /// Where they begin: later than asked where something was not kept.
     pub(crate) start: u64,
 }
 
-impl Piece {
+impl StreamPiece {
     /// Where the next piece begins.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
@@ -154,7 +154,7 @@ impl Capture {
 
     /// Up to `most` bytes from this place on. What is neither in the file nor
     /// at the end is passed over.
-    pub(crate) fn piece(&self, from: u64, most: usize) -> Result<Piece, ToolError> {
+    pub(crate) fn piece(&self, from: u64, most: usize) -> Result<StreamPiece, ToolError> {
         let broken = |error| ToolError::system(format!("The output cannot be read: {error}"));
         let filed = match &self.whole {
             Whole::Memory | Whole::Lost(_) => 0,
@@ -174,12 +174,12 @@ impl Capture {
                 }
                 Whole::Memory | Whole::Lost(_) => return Ok(self.in_memory(from, most)),
             }
-            return Ok(Piece { bytes, start: from });
+            return Ok(StreamPiece { bytes, start: from });
         }
         Ok(self.in_memory(from, most))
     }
 
-    fn in_memory(&self, from: u64, most: usize) -> Piece {
+    fn in_memory(&self, from: u64, most: usize) -> StreamPiece {
         let head = self.head.len() as u64;
         let tail = self.total - self.tail.len() as u64;
         let start = if from < head {
@@ -194,7 +194,7 @@ impl Capture {
         } else {
             from_head.chain(from_tail).copied().take(most).collect()
         };
-        Piece { bytes, start }
+        StreamPiece { bytes, start }
     }
 }
 

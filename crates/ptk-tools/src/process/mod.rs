@@ -42,7 +42,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use capture::Captured;
-pub(crate) use capture::{Capture, Piece};
+pub(crate) use capture::{Capture, StreamPiece};
 pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;

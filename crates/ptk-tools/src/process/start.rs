@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use ptk_permission::{nested_git_paths, refused_to_commands};
 use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
+use ptk_undo::CommandSetup;
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::permission::{nested_git_paths, refused_to_commands};
-use crate::undo::Terms;
 use crate::{CallContext, ToolError};
 
 /// Links that the system follows one after another.
@@ -86,7 +86,7 @@ impl From<StartError> for ToolError {
 impl Program {
     /// Starts the program without watching its changes.
     pub(crate) async fn start(&self, context: &CallContext) -> Result<Running, StartError> {
-        self.start_on(Terms::default(), context).await
+        self.start_on(CommandSetup::default(), context).await
     }
 
     /// Starts the program so that its changes become known, in the first way
@@ -101,7 +101,7 @@ impl Program {
                     let (kept, name) = (context.clone(), self.names());
                     let keep = move || {
                         let kept = kept.otherwise(&why);
-                        kept.map_err(|error| error.refusal(&name))
+                        kept.map_err(|error| ToolError::cannot_keep(&name, &error))
                     };
                     context.blocking(keep).await?;
                 }
@@ -111,7 +111,11 @@ impl Program {
         }
     }
 
-    async fn start_on(&self, terms: Terms, context: &CallContext) -> Result<Running, StartError> {
+    async fn start_on(
+        &self,
+        terms: CommandSetup,
+        context: &CallContext,
+    ) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -141,7 +145,7 @@ impl Program {
     }
 
     /// Starts the first candidate that exists.
-    async fn keep(&self, terms: &Terms, context: &CallContext) -> Result<Kept, StartError> {
+    async fn keep(&self, terms: &CommandSetup, context: &CallContext) -> Result<Kept, StartError> {
         let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aliases::with_paths;
 use super::source::{Loaded, Source, counted};
-use super::text::{Binary, Content, Encoding, Excerpt, MAX_BYTES, Taken, Wanted};
+use super::text::{Binary, Encoding, Excerpt, MAX_BYTES, Taken, WantedContent, WantedLines};
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 
 /// How many files one call may name: each has a part of the budget that is
@@ -96,7 +96,7 @@ impl TypedTool for Read {
 }
 
 fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolError> {
-    let wanted = Wanted {
+    let wanted = WantedLines {
         offset: args.offset.unwrap_or(1).max(1),
         column: 1,
         limit: args.limit.filter(|limit| *limit > 0),
@@ -171,7 +171,7 @@ fn nothing_read(sections: &[Section]) -> Option<ToolError> {
 }
 
 impl Section {
-    fn load(context: &CallContext, path: &str, wanted: Wanted) -> Self {
+    fn load(context: &CallContext, path: &str, wanted: WantedLines) -> Self {
         match Source::new(context, path) {
             Ok(source) => Self {
                 header: source.absolute(),
@@ -192,7 +192,7 @@ impl Section {
     fn need(&self) -> usize {
         match &self.loaded {
             Ok(Loaded {
-                content: Content::Text(excerpt),
+                content: WantedContent::Text(excerpt),
                 ..
             }) => {
                 let taken = excerpt.take(MAX_BYTES, NUMBER);
@@ -212,8 +212,8 @@ impl Section {
             Err(error) => return (self.below_header(&failure(error)), true),
         };
         let excerpt = match &loaded.content {
-            Content::Text(excerpt) => excerpt,
-            Content::Binary(..) => return (self.below_header(Binary::SHOWN), true),
+            WantedContent::Text(excerpt) => excerpt,
+            WantedContent::Binary(..) => return (self.below_header(Binary::SHOWN), true),
         };
         let taken = excerpt.take(budget, NUMBER);
         loaded.note(context, excerpt, &taken);

@@ -8,7 +8,7 @@ use super::aliases::with_path;
 use super::search::instead;
 use super::source::{Loaded, Source, counted};
 use super::text::{
-    Binary, Content, Encoding, Excerpt, MAX_BYTES, MAX_TOKENS, Taken, Wanted, tokens,
+    Binary, Encoding, Excerpt, MAX_BYTES, MAX_TOKENS, Taken, WantedContent, WantedLines, tokens,
 };
 use crate::{CallContext, Effects, Plan, Redirect, ToolError, TypedTool};
 
@@ -39,7 +39,7 @@ pub struct ReadFileOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<usize>,
     #[serde(flatten)]
-    part: Option<Part>,
+    part: Option<LinesRead>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<&'static str>,
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub struct ReadFileOutput {
 
 /// Which lines of a file are there.
 #[derive(Debug, Serialize)]
-struct Part {
+struct LinesRead {
     start_line: usize,
     end_line: usize,
     total_lines: usize,
@@ -109,7 +109,7 @@ impl TypedTool for ReadFile {
         context: &CallContext,
         args: ReadFileArgs,
     ) -> Result<ReadFileOutput, ToolError> {
-        let wanted = Wanted {
+        let wanted = WantedLines {
             offset: args.offset.unwrap_or(1).max(1),
             column: args.column.unwrap_or(1).max(1),
             limit: args.limit.filter(|limit| *limit > 0),
@@ -130,13 +130,13 @@ impl TypedTool for ReadFile {
 
 fn output(context: &CallContext, source: &Source, loaded: &Loaded) -> ReadFileOutput {
     let excerpt = match &loaded.content {
-        Content::Text(excerpt) => excerpt,
-        Content::Binary(binary, size) => return ReadFileOutput::binary(*binary, *size),
+        WantedContent::Text(excerpt) => excerpt,
+        WantedContent::Binary(binary, size) => return ReadFileOutput::binary(*binary, *size),
     };
     let taken = excerpt.take(MAX_BYTES, 0);
     loaded.note(context, excerpt, &taken);
     let is_whole = taken.first == 1 && taken.last >= excerpt.total && taken.is_all;
-    let part = (!is_whole || excerpt.begins_in_line()).then(|| Part {
+    let part = (!is_whole || excerpt.begins_in_line()).then(|| LinesRead {
         start_line: taken.first,
         end_line: taken.last,
         total_lines: excerpt.total,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::search::collect::{Line, Window};
 use super::search::content::Query;
-use super::search::files::{MAX_PAGE, Outcome};
+use super::search::files::{MAX_PAGE, WalkOutcome};
 use super::search::matches::{Counted, Matched, Search, Worth};
 use super::search::page::{defaults_of, next_call, preview_list};
 use super::search::rules::Rules;
@@ -157,7 +157,8 @@ impl TypedTool for SearchCode {
         };
         let call = context.clone();
         let search = move |prepared, stop: &Stop| {
-            let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, _) = prepared;
+            let (matcher, glob, place, kind, rules): (_, Option<start::PathGlob>, _, _, _) =
+                prepared;
             let (word, definition) = (ranking(&query, r"\b"), ranking(&query, DEFINING));
             let is_match = |matcher: &Option<RegexMatcher>, line: &[u8]| {
                 let found = matcher.as_ref().map(|matcher| matcher.is_match(line));
@@ -199,7 +200,7 @@ fn query(args: &SearchCodeArgs) -> Query {
     }
 }
 
-fn filter(options: &SearchCodeOptions) -> Result<Option<start::Glob>, ToolError> {
+fn filter(options: &SearchCodeOptions) -> Result<Option<start::PathGlob>, ToolError> {
     if let Some(glob) = &options.glob {
         if !options.file_types.is_empty() {
             return Err(
@@ -208,7 +209,7 @@ fn filter(options: &SearchCodeOptions) -> Result<Option<start::Glob>, ToolError>
                 ),
             );
         }
-        return start::Glob::filter(glob).map(Some);
+        return start::PathGlob::filter(glob).map(Some);
     }
     if options.file_types.is_empty() {
         return Ok(None);
@@ -217,7 +218,7 @@ fn filter(options: &SearchCodeOptions) -> Result<Option<start::Glob>, ToolError>
     let types: Vec<&str> = types
         .map(|kind| kind.trim_start_matches(['*', '.']))
         .collect();
-    start::Glob::filter(&format!("*.{{{}}}", types.join(","))).map(Some)
+    start::PathGlob::filter(&format!("*.{{{}}}", types.join(","))).map(Some)
 }
 
 /// A matcher of the query as a word of its own behind `before`. Without one,
@@ -266,7 +267,7 @@ fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCode
         ));
     }
     if total == 0 {
-        let outcome = Outcome {
+        let outcome = WalkOutcome {
             tally: &counted.tally,
             is_complete: true,
             hint: format!("No match in {} files.", counted.tally.files),

@@ -7,7 +7,7 @@ use std::io::{Cursor, Read as _};
 use ptk_protocol::snippet::Snippet;
 use ptk_sandbox::{Attempt, Fingerprint, PathError, Place, Stamp, Written};
 
-use super::text::{Content, Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, Wanted};
+use super::text::{Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, WantedContent, WantedLines};
 use crate::outputs::PREFIX;
 use crate::{CallContext, Ranges, SnippetFormat, ToolError};
 
@@ -26,7 +26,7 @@ pub(crate) enum Source {
 /// A part of a source.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) content: Content,
+    pub(crate) content: WantedContent,
     /// The place and the fingerprint of the whole file.
     seen: Option<(Place, Fingerprint)>,
 }
@@ -80,7 +80,11 @@ impl Source {
     }
 
     /// Reads the part that is wanted. Blocks.
-    pub(crate) fn load(&self, context: &CallContext, wanted: Wanted) -> Result<Loaded, ToolError> {
+    pub(crate) fn load(
+        &self,
+        context: &CallContext,
+        wanted: WantedLines,
+    ) -> Result<Loaded, ToolError> {
         let mut file = match self {
             Self::File(place) => place.open()?,
             Self::Output(handle) => context.outputs().open(handle)?,
@@ -121,7 +125,7 @@ impl Source {
         ToolError::system(format!("{} cannot be read: {error}", self.name()))
     }
 
-    fn failed(&self, error: &ExcerptError, wanted: Wanted) -> ToolError {
+    fn failed(&self, error: &ExcerptError, wanted: WantedLines) -> ToolError {
         let name = self.name();
         match error {
             ExcerptError::Io(error) => self.unreadable(error),

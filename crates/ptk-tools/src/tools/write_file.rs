@@ -2,12 +2,13 @@
 
 use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::{Attempt, Expect, Fingerprint, PathError, Place};
+use ptk_undo::{added_lines, unified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aliases::with_path;
 use super::source::{counted, notice, refuse_read_only, whole, writable};
-use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, added_lines, pieces, unified};
+use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, pieces};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool, preview};
 

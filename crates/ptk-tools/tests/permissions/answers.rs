@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use ptk_permission::{Mode, Rule, RuleStore};
 use ptk_protocol::{Arguments, ErrorType, ToolCall};
 use ptk_sandbox::Workspace;
-use ptk_tools::permission::{Keeper, Mode, Rule};
 use ptk_tools::tools::WriteFile;
 use ptk_tools::{
     ApprovalRequest, Approver, CallRequest, Decision, Permissions, Registry, ToolManager, Typed,
@@ -60,7 +60,7 @@ impl Notebook {
     }
 }
 
-impl Keeper for Notebook {
+impl RuleStore for Notebook {
     fn keep(&self, rules: &[Rule]) {
         self.0
             .lock()

@@ -1,9 +1,9 @@
 //! Lines that shells may read in another way than PTK does.
 
+use ptk_permission::Mode;
+use ptk_permission::shell::CommandLine;
 use ptk_protocol::ErrorType;
 use ptk_sandbox::Workspace;
-use ptk_tools::permission::Mode;
-use ptk_tools::shell::CommandLine;
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::{Permissions, Registry, Sandbox, ToolManager};
 use serde_json::json;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use ptk_permission::Mode;
+use ptk_permission::shell::CommandLine;
 use ptk_protocol::ErrorType;
 use ptk_tools::Permissions;
-use ptk_tools::permission::Mode;
-use ptk_tools::shell::CommandLine;
 
 use crate::scene::{Scene, entries};
 

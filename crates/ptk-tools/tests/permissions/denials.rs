@@ -1,8 +1,8 @@
 //! Every denial, as a model sees it.
 
+use ptk_permission::Mode;
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
-use ptk_tools::permission::Mode;
 use ptk_tools::tools::WriteFile;
 use ptk_tools::{CallRequest, Decision, Permissions, Registry, ToolManager, Typed};
 use serde_json::json;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use ptk_permission::{Mode, RUN_LATER};
 use ptk_protocol::ErrorType;
 use ptk_tools::Permissions;
-use ptk_tools::permission::{Mode, RUN_LATER};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, entries};

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use ptk_permission::Mode;
 use ptk_protocol::ErrorType;
 use ptk_tools::custom::Declaration;
-use ptk_tools::permission::Mode;
 use ptk_tools::{
     CallContext, Effects, Permissions, Plan, Registry, Sandbox, ToolError, ToolManager, Typed,
     TypedTool, tool_fn,

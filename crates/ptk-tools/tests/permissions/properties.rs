@@ -1,7 +1,7 @@
 //! What holds for any command line.
 
 use proptest::prelude::*;
-use ptk_tools::shell::CommandLine;
+use ptk_permission::shell::CommandLine;
 
 use crate::scene::Scene;
 
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn quoted_words_are_read_back(words in prop::collection::vec("\\PC{0,12}", 1..5)) {
-        let quoted: Vec<String> = words.iter().map(|word| ptk_tools::shell::Word::quoted(word)).collect();
+        let quoted: Vec<String> = words.iter().map(|word| ptk_permission::shell::Word::quoted(word)).collect();
         let line = CommandLine::read(&format!("x {}", quoted.join(" ")));
         let read: Vec<&str> = line.commands()[0].words().iter().filter_map(|it| it.literal()).collect();
         prop_assert_eq!(&read[1..], &words.iter().map(String::as_str).collect::<Vec<_>>()[..]);

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use ptk_permission::{Mode, Rule};
 use ptk_protocol::ErrorType;
-use ptk_tools::permission::{Mode, Rule};
 use ptk_tools::{Permissions, ToolManager};
 use serde_json::json;
 

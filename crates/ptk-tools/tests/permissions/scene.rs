@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
+use ptk_permission::{Declaration, Entry};
 use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
-use ptk_tools::permission::{Declaration, Entry};
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{
     ApprovalRequest, Approver, Around, CallRequest, Decision, Fields, Middleware, Next, Passing,

@@ -1,8 +1,8 @@
 //! Commands that the machine cannot protect in full. These tests are started
 //! by no helper, so that nothing protects here.
 
+use ptk_permission::Mode;
 use ptk_tools::custom::Declaration;
-use ptk_tools::permission::Mode;
 use ptk_tools::process::Program;
 use ptk_tools::{
     AllowAll, CallContext, Decision, Effects, Permissions, Sandbox, ToolError, Unprotected,

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use ptk_permission::Mode;
 use ptk_protocol::ErrorType;
-use ptk_tools::permission::Mode;
 use ptk_tools::{Decision, Permissions};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ptk_tools::permission::{Rule, UserFile};
+use ptk_permission::{Rule, UserFile};
 
 fn rule(text: &str) -> Rule {
     text.parse().unwrap()

@@ -1,8 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
+use ptk_permission::{Declaration, Mode};
 use ptk_protocol::ErrorType;
-use ptk_tools::permission::{Declaration, Mode};
 use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Permissions};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use ptk_events::{Delivery, EventKind, Filter, Step};
-use ptk_tools::undo::{Others, Selection, UndoError};
+use ptk_undo::{Others, Selection, UndoError};
 use serde_json::json;
 
 use crate::scene::{Scene, manager};

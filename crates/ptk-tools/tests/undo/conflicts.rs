@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ptk_tools::undo::{Others, Selection, UndoError, Why};
+use ptk_undo::{ConflictReason, Others, Selection, UndoError};
 use serde_json::json;
 
 use crate::scene::{Scene, timeless};
@@ -41,7 +41,7 @@ async fn a_later_call_is_named() {
     let UndoError::Conflicts(conflicts) = error else {
         panic!("{error}");
     };
-    assert_eq!(conflicts[0].why, Why::Call(second));
+    assert_eq!(conflicts[0].why, ConflictReason::Call(second));
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_folder_in_the_place_of_a_file_goes_only_without_files_of_others() {
     let UndoError::Conflicts(conflicts) = error else {
         panic!("{error}");
     };
-    assert_eq!(conflicts[0].why, Why::Occupied);
+    assert_eq!(conflicts[0].why, ConflictReason::Occupied);
     assert_eq!(scene.picture(), before);
     fs::remove_file(scene.path("d/theirs")).unwrap();
     scene.undo().last().unwrap();

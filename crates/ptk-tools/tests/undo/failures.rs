@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ptk_tools::undo::{Commands, Options};
+use ptk_undo::{Commands, Options};
 use serde_json::json;
 
 use crate::scene::{Scene, manager};

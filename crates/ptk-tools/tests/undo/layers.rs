@@ -9,8 +9,8 @@ use ptk_events::{EventType, Filter};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::{Access, Workspace};
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::undo::{Commands, Options, Undo};
 use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Registry, Review, ToolManager};
+use ptk_undo::{Commands, Options, Undo};
 use serde_json::json;
 
 use crate::pipe::Pipe;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ptk_tools::undo::{Commands, Options, UndoError};
+use ptk_undo::{Commands, Options, UndoError};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;

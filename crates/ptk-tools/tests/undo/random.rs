@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use ptk_tools::undo::{Commands, Options, Others, Selection, UndoError};
+use ptk_undo::{Commands, Options, Others, Selection, UndoError};
 use serde_json::json;
 
 use crate::scene::{Picture, Scene, Seen, timeless};
@@ -277,7 +277,7 @@ proptest! {
     }
 }
 
-fn touched(steps: &[ptk_tools::undo::Change]) -> Vec<PathBuf> {
+fn touched(steps: &[ptk_undo::Change]) -> Vec<PathBuf> {
     steps.iter().map(|step| step.path.clone()).collect()
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ptk_tools::undo::{Commands, Options, Others, Selection};
+use ptk_undo::{Commands, Options, Others, Selection};
 use serde_json::json;
 
 use crate::pipe::Pipe;

@@ -10,10 +10,10 @@ use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::tools::{Edit, ReadFile, WriteFile};
-use ptk_tools::undo::{Options, Undo};
 use ptk_tools::{
     AllowAll, CallOutcome, CallRequest, Registry, ToolManager, ToolManagerBuilder, Typed,
 };
+use ptk_undo::{Options, Undo};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ptk::events::Redaction;
 use ptk::llm::Script;
+use ptk::permission::{Declaration, Mode};
 use ptk::protocol::ToolCall;
 use ptk::sandbox::Workspace;
 use ptk::store::{MemoryStore, SessionId, SqliteStore, Store};
-use ptk::tools::permission::{Declaration, Mode};
 use ptk::tools::{AllowAll, Foreseen, Permissions, ToolManager};
 use ptk::{Differing, Fate, Ptk, RunOptions};
 use serde_json::json;

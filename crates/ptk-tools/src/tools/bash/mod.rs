@@ -7,15 +7,16 @@
 //! standard output and `stderr` what it wrote to the other one; each is whole,
 //! and `error` stays empty as in every success.
 
-pub(crate) mod danger;
+mod jobs;
 mod output;
 mod result;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use ptk_permission::danger::{Danger, Surroundings};
+use ptk_permission::shell::CommandLine;
 use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::Kind;
 use schemars::JsonSchema;
@@ -25,10 +26,9 @@ use tokio::time::{Instant, interval_at};
 pub use output::{BashKill, BashOutput};
 pub(crate) use result::left_out;
 
-use self::danger::{Danger, Surroundings};
+use self::jobs::Jobs;
 use super::aliases::with_working_dir;
 use crate::process::{Program, StartError};
-use crate::shell::CommandLine;
 use crate::{
     CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
 };
@@ -258,12 +258,12 @@ impl Bash {
         folder: PathBuf,
     ) -> Result<Fields, ToolError> {
         let services = context.services();
-        let room = services.jobs.room()?;
+        let jobs = services.state.get::<Jobs>();
+        let room = jobs.room(&services.activity)?;
         let program = self.program(&args, folder).timeout(self.job_timeout);
         let running = program.together().start_watched(context).await?;
-        let weak = Arc::downgrade(services);
         let kept = context.take_kept();
-        let job = services.jobs.add(room, args.command, running, weak, kept);
+        let job = jobs.add(room, args.command, running, kept);
         let hint = format!(
             "It runs on, for at most {} s. Read its output with bash_output(job=\"{name}\"), end it with bash_kill(job=\"{name}\").",
             self.job_timeout.as_secs(),

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::jobs::{Job, Jobs};
 use super::result::exit;
-use crate::jobs::Job;
 use crate::process::{Ended, Reason, cleaned, whole_characters};
 use crate::{CallContext, Effects, Fields, ToolError, TypedTool};
 
@@ -63,7 +63,7 @@ impl TypedTool for BashOutput {
     }
 
     async fn run(&self, context: &CallContext, args: OutputArgs) -> Result<Fields, ToolError> {
-        let job = context.services().jobs.get(&args.job)?;
+        let job = context.services().state.get::<Jobs>().get(&args.job)?;
         let from = args.offset.unwrap_or_else(|| job.asked());
         tokio::select! {
             () = job.news(from) => {}
@@ -212,7 +212,7 @@ impl TypedTool for BashKill {
     const EFFECTS: Effects = Effects::NONE;
 
     async fn run(&self, context: &CallContext, args: KillArgs) -> Result<Fields, ToolError> {
-        let job = context.services().jobs.get(&args.job)?;
+        let job = context.services().state.get::<Jobs>().get(&args.job)?;
         job.kill().await;
         let ended = job.ended();
         Ok(state(&job, ended.as_deref()))

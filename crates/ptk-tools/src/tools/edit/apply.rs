@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Replacement;
 use super::change::Change;
-use super::find::{Haystack, Search, Splice, Strictness, Tolerance};
+use super::find::{EditSearch, Haystack, Splice, Strictness, Tolerance};
 use super::refusal::{Refused, Scene, Why, line_of};
 use crate::ToolError;
 
@@ -13,12 +13,12 @@ use crate::ToolError;
 pub(super) struct Applied {
     pub(super) text: String,
     /// One for each edit, in their order.
-    pub(super) edits: Vec<Made>,
+    pub(super) edits: Vec<AppliedEdit>,
 }
 
 /// The outcome of one edit.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct AppliedEdit {
     pub(super) matched: Tolerance,
     pub(super) numbers_removed: bool,
     /// First and last line of each new text, in the new file. The last is the
@@ -44,18 +44,18 @@ pub(super) fn apply(
     for (at, change) in changes.iter().enumerate() {
         let (search, numbers_removed) = find(scene.text, &haystack, change, at + 1, strictness)?;
         let why = match search {
-            Search::Found(found, matched) => {
+            EditSearch::Found(found, matched) => {
                 splices.extend(found.into_iter().map(|splice| (at, splice)));
-                edits.push(Made {
+                edits.push(AppliedEdit {
                     matched,
                     numbers_removed,
                     lines: Vec::new(),
                 });
                 continue;
             }
-            Search::Several(ranges, tolerance) => Why::Several(ranges, tolerance),
-            Search::Unclear(range, tolerance, why) => Why::Unclear(range, tolerance, why),
-            Search::Nothing => Why::Nothing,
+            EditSearch::Several(ranges, tolerance) => Why::Several(ranges, tolerance),
+            EditSearch::Unclear(range, tolerance, why) => Why::Unclear(range, tolerance, why),
+            EditSearch::Nothing => Why::Nothing,
         };
         refused.push(Refused {
             edit: at + 1,
@@ -87,9 +87,9 @@ fn find(
     change: &Change,
     number: usize,
     strictness: Strictness,
-) -> Result<(Search, bool), ToolError> {
+) -> Result<(EditSearch, bool), ToolError> {
     let exact = haystack.find(change, Strictness::ExactOnly);
-    if !matches!(exact, Search::Nothing) {
+    if !matches!(exact, EditSearch::Nothing) {
         return Ok((exact, false));
     }
     if let Some((first, bare)) = change.without_numbers(number)? {
@@ -103,7 +103,7 @@ fn find(
 
 /// Whether something was found that begins with this line, as in a listing.
 /// The numbers count up, so blank lines may not be others than quoted.
-fn is_at_line(text: &str, found: &Search, line: usize) -> bool {
+fn is_at_line(text: &str, found: &EditSearch, line: usize) -> bool {
     let is_there = |range: &Range<usize>| {
         let before = text.get(..range.start).unwrap_or_default();
         let above = before.rfind('\n').map_or(0, |at| at + 1);
@@ -111,12 +111,12 @@ fn is_at_line(text: &str, found: &Search, line: usize) -> bool {
         line_of(text, range.start) == line && indentation.trim().is_empty()
     };
     match found {
-        Search::Found(_, Tolerance::BlankLines)
-        | Search::Unclear(_, Tolerance::BlankLines, _)
-        | Search::Nothing => false,
-        Search::Unclear(range, ..) => is_there(range),
-        Search::Found(splices, _) => splices.iter().any(|splice| is_there(&splice.range)),
-        Search::Several(ranges, _) => ranges.iter().any(is_there),
+        EditSearch::Found(_, Tolerance::BlankLines)
+        | EditSearch::Unclear(_, Tolerance::BlankLines, _)
+        | EditSearch::Nothing => false,
+        EditSearch::Unclear(range, ..) => is_there(range),
+        EditSearch::Found(splices, _) => splices.iter().any(|splice| is_there(&splice.range)),
+        EditSearch::Several(ranges, _) => ranges.iter().any(is_there),
     }
 }
 
@@ -142,7 +142,7 @@ fn refuse_overlaps(scene: &Scene<'_>, splices: &[(usize, Splice)]) -> Result<(),
 }
 
 /// Puts the new parts in, and notes the lines that they take.
-fn splice(text: &str, splices: &[(usize, Splice)], edits: &mut [Made]) -> String {
+fn splice(text: &str, splices: &[(usize, Splice)], edits: &mut [AppliedEdit]) -> String {
     let mut result = String::with_capacity(text.len());
     let (mut copied, mut line) = (0, 1);
     for (edit, Splice { range, new }) in splices {

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use ptk_undo::unified;
 use serde::Serialize;
 
 use super::lines::{essence, without_break};
 use super::refusal::line_of;
 use crate::bound::floor;
-use crate::tools::text::unified;
 
 /// How many lines are quoted.
 const MAX_LINES: usize = 30;

@@ -11,7 +11,7 @@ use super::carry::Sighting;
 use super::change::Change;
 use super::endings::{Endings, with_mixed_endings};
 use super::indent::Shift;
-use super::lines::{Lines, Place, essence, without_break};
+use super::lines::{LineMatch, Lines, essence, without_break};
 use super::view::{Blur, View, occurrences_where};
 
 /// What the search did not care about.
@@ -61,7 +61,7 @@ pub(super) struct Splice {
 
 /// The outcome of a search.
 #[derive(Debug)]
-pub(super) enum Search {
+pub(super) enum EditSearch {
     Found(Vec<Splice>, Tolerance),
     /// The text is at several places, and the edit does not say that all are
     /// meant.
@@ -101,7 +101,7 @@ impl<'t> Haystack<'t> {
     }
 
     /// Where the old text of a change is.
-    pub(super) fn find(&self, change: &Change, strictness: Strictness) -> Search {
+    pub(super) fn find(&self, change: &Change, strictness: Strictness) -> EditSearch {
         let counts = |at: usize| !self.cuts_letter(at + change.old.len());
         let exact = occurrences_where(self.text, &change.old, counts);
         if !exact.is_empty() {
@@ -118,7 +118,7 @@ impl<'t> Haystack<'t> {
         }
         // Nothing but white space is everywhere, one way or another.
         if strictness == Strictness::ExactOnly || essence(&change.old).is_empty() {
-            return Search::Nothing;
+            return EditSearch::Nothing;
         }
         let blurs = [
             (Blur::LineEndings, Tolerance::LineEndings),
@@ -127,7 +127,7 @@ impl<'t> Haystack<'t> {
         ];
         for (blur, tolerance) in blurs {
             let found = self.blurred(change, blur, tolerance);
-            if !matches!(found, Search::Nothing) {
+            if !matches!(found, EditSearch::Nothing) {
                 return found;
             }
         }
@@ -147,13 +147,13 @@ impl<'t> Haystack<'t> {
     }
 
     /// Finds the text as it is in a blurred view.
-    fn blurred(&self, change: &Change, blur: Blur, tolerance: Tolerance) -> Search {
+    fn blurred(&self, change: &Change, blur: Blur, tolerance: Tolerance) -> EditSearch {
         let Some(view) = self.view(blur) else {
-            return Search::Nothing;
+            return EditSearch::Nothing;
         };
         let wanted = View::new(&change.old, blur);
         if wanted.as_str().trim().is_empty() {
-            return Search::Nothing;
+            return EditSearch::Nothing;
         }
         let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         // White space before the first line break was a line of its own.
@@ -247,7 +247,7 @@ impl<'t> Haystack<'t> {
     /// Finds whole lines under another indentation. Where the indentation is
     /// the same, it was white space at the end, or the last line break. `None`
     /// if there are no such lines.
-    fn by_lines(&self, change: &Change) -> Option<Search> {
+    fn by_lines(&self, change: &Change) -> Option<EditSearch> {
         let lines = self.lines();
         let places = lines.find(&change.old);
         let (same, shifted): (Vec<_>, Vec<_>) = places
@@ -265,14 +265,14 @@ impl<'t> Haystack<'t> {
             let range = lines.range(&place, with_break)?;
             Some((range, place))
         });
-        let new = |place: &Place| lines.keep_lines(place, &change.old, &change.new);
+        let new = |place: &LineMatch| lines.keep_lines(place, &change.old, &change.new);
         Some(self.settle_lines(found.collect(), tolerance, change, new))
     }
 
     /// Finds whole lines with other blank lines between them. Blank lines at
     /// the ends of the old text must be at the ends of the new one, too: then
     /// they are left alone.
-    fn without_blanks(&self, change: &Change) -> Search {
+    fn without_blanks(&self, change: &Change) -> EditSearch {
         let (old, _, _) = trimmed(&change.old);
         let new = new_without_outer_blanks(&change.old, &change.new);
         let lines = self.lines();
@@ -281,7 +281,7 @@ impl<'t> Haystack<'t> {
             .find_without_blanks(old)
             .into_iter()
             .filter_map(|place| Some((lines.range(&place, with_break)?, place)));
-        let new = |place: &Place| {
+        let new = |place: &LineMatch| {
             let new = new.ok_or(Unclear::BlankLines)?;
             let mut kept = lines.keep_blanks(place, old, new)?;
             if new.ends_with('\n') && !kept.ends_with('\n') {
@@ -295,11 +295,11 @@ impl<'t> Haystack<'t> {
     /// Settles places found by lines. All count, also those without a new text.
     fn settle_lines(
         &self,
-        found: Vec<(Range<usize>, Place)>,
+        found: Vec<(Range<usize>, LineMatch)>,
         tolerance: Tolerance,
         change: &Change,
-        new: impl Fn(&Place) -> Result<String, Unclear>,
-    ) -> Search {
+        new: impl Fn(&LineMatch) -> Result<String, Unclear>,
+    ) -> EditSearch {
         settle(found, tolerance, change, |range, place| {
             let mut new = new(&place)?;
             let replaced = self.text.get(range.clone()).unwrap_or_default();
@@ -319,14 +319,14 @@ fn settle<T>(
     tolerance: Tolerance,
     change: &Change,
     new: impl Fn(&Range<usize>, T) -> Result<String, Unclear>,
-) -> Search {
+) -> EditSearch {
     if places.is_empty() {
-        return Search::Nothing;
+        return EditSearch::Nothing;
     }
     let may_be_several = change.replace_all && tolerance.is_by_characters();
     if places.len() > 1 && !may_be_several {
         let ranges = places.into_iter().map(|(range, _)| range);
-        return Search::Several(ranges.collect(), tolerance);
+        return EditSearch::Several(ranges.collect(), tolerance);
     }
     let mut splices: Vec<Splice> = Vec::with_capacity(places.len());
     for (range, found) in places {
@@ -336,11 +336,11 @@ fn settle<T>(
         if is_free {
             match new(&range, found) {
                 Ok(new) => splices.push(Splice { range, new }),
-                Err(why) => return Search::Unclear(range, tolerance, why),
+                Err(why) => return EditSearch::Unclear(range, tolerance, why),
             }
         }
     }
-    Search::Found(splices, tolerance)
+    EditSearch::Found(splices, tolerance)
 }
 
 /// The new text without the blank lines at its ends; `None` if the old one has

@@ -20,13 +20,13 @@ const UNKNOWN: u32 = u32::MAX;
 pub(super) struct Lines<'t> {
     text: &'t str,
     numbers: HashMap<Cow<'t, str>, u32>,
-    all: Vec<Line>,
+    all: Vec<TextLine>,
     /// The lines that are not blank.
     filled: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct TextLine {
     start: usize,
     /// Before the line break.
     end: usize,
@@ -37,7 +37,7 @@ struct Line {
 
 /// A place that matches line by line.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LineMatch {
     /// The lines that are not blank, as indices.
     filled: Vec<usize>,
     /// The lines of the place, blank ones at its ends left out where the
@@ -66,7 +66,7 @@ impl<'t> Lines<'t> {
                 *found.numbers.entry(key).or_insert(new)
             };
             let end = start + without_break(line).len();
-            found.all.push(Line {
+            found.all.push(TextLine {
                 start,
                 end,
                 next,
@@ -91,7 +91,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The places whose lines are those of `old`, indented by one rule.
-    pub(super) fn find(&self, old: &str) -> Vec<Place> {
+    pub(super) fn find(&self, old: &str) -> Vec<LineMatch> {
         let wanted: Vec<&str> = old.split_inclusive('\n').collect();
         let numbers: Vec<u32> = wanted.iter().map(|line| self.number(line)).collect();
         let file: Vec<u32> = self.all.iter().map(|line| line.number).collect();
@@ -104,7 +104,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The places whose lines are those of `old`, blank ones aside.
-    pub(super) fn find_without_blanks(&self, old: &str) -> Vec<Place> {
+    pub(super) fn find_without_blanks(&self, old: &str) -> Vec<LineMatch> {
         let wanted: Vec<&str> = old.split_inclusive('\n').collect();
         let numbers = wanted.iter().map(|line| self.number(line));
         let numbers: Vec<u32> = numbers.filter(|number| *number != BLANK).collect();
@@ -118,12 +118,12 @@ impl<'t> Lines<'t> {
         places.collect()
     }
 
-    fn place(&self, wanted: &[&str], filled: Vec<usize>, lines: Range<usize>) -> Option<Place> {
+    fn place(&self, wanted: &[&str], filled: Vec<usize>, lines: Range<usize>) -> Option<LineMatch> {
         let written = wanted.iter().filter(|line| !essence(line).is_empty());
         let real = filled.iter().map(|at| indentation(self.line(*at)));
         let pairs: Vec<(&str, &str)> = written.map(|line| indentation(line)).zip(real).collect();
         let shift = Shift::between(&pairs)?;
-        Some(Place {
+        Some(LineMatch {
             filled,
             lines,
             shift,
@@ -131,7 +131,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The range that is replaced, with the last line break or without.
-    pub(super) fn range(&self, place: &Place, with_break: bool) -> Option<Range<usize>> {
+    pub(super) fn range(&self, place: &LineMatch, with_break: bool) -> Option<Range<usize>> {
         let first = self.all.get(place.lines.start)?;
         let last = self.all.get(place.lines.end.checked_sub(1)?)?;
         Some(first.start..if with_break { last.next } else { last.end })
@@ -150,7 +150,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The line break behind a place.
-    pub(super) fn last_break(&self, place: &Place) -> &'t str {
+    pub(super) fn last_break(&self, place: &LineMatch) -> &'t str {
         self.line_break(place.lines.end.saturating_sub(1))
     }
 
@@ -163,7 +163,7 @@ impl<'t> Lines<'t> {
     /// have.
     pub(super) fn keep_lines(
         &self,
-        place: &Place,
+        place: &LineMatch,
         old: &str,
         new: &str,
     ) -> Result<String, Unclear> {
@@ -237,7 +237,7 @@ impl<'t> Lines<'t> {
     /// clear how a line is indented.
     pub(super) fn keep_blanks(
         &self,
-        place: &Place,
+        place: &LineMatch,
         old: &str,
         new: &str,
     ) -> Result<String, Unclear> {
@@ -280,14 +280,14 @@ impl<'t> Lines<'t> {
     }
 
     /// What stands between a line of a place and another one.
-    fn gap(&self, place: &Place, above: usize, line: usize) -> Option<&'t str> {
+    fn gap(&self, place: &LineMatch, above: usize, line: usize) -> Option<&'t str> {
         let above = *place.filled.get(above)?;
         self.text
             .get(self.all.get(above)?.next..self.all.get(line)?.start)
     }
 }
 
-impl Place {
+impl LineMatch {
     /// A line that was written, indented as in the file.
     fn changed(&self, line: Option<&String>) -> Result<String, Unclear> {
         let shifted = line.and_then(|line| self.shift.reindent(line));

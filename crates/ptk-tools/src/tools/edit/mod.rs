@@ -21,16 +21,17 @@ mod view;
 
 use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::{Expect, Fingerprint, PathError, Place};
+use ptk_undo::unified;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::aliases::with_path;
 use super::source::{notice, refuse_read_only, whole, writable};
-use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, unified};
+use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, Ranges, ToolError, TypedTool, preview};
-use apply::{Applied, Made, apply};
+use apply::{Applied, AppliedEdit, apply};
 use find::{Strictness, Tolerance};
 use refusal::Scene;
 
@@ -271,7 +272,7 @@ impl Prepared {
 }
 
 impl Done {
-    fn new(made: &Made) -> Self {
+    fn new(made: &AppliedEdit) -> Self {
         Self {
             lines: made
                 .lines

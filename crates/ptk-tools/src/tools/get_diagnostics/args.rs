@@ -16,7 +16,7 @@ pub struct DiagnosticsArgs {
     pub(super) file: Option<String>,
     /// "error": only errors; "warning": errors and warnings; "all" if not given
     #[serde(default)]
-    severity: Option<Wanted>,
+    severity: Option<SeverityFilter>,
     /// How many to show; 100 if not given, at most 1000
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -30,15 +30,15 @@ pub struct DiagnosticsArgs {
 // Without words on each, so that the schema is a plain list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Wanted {
+pub(super) enum SeverityFilter {
     Error,
     Warning,
     All,
 }
 
 impl DiagnosticsArgs {
-    pub(super) fn severity(&self) -> Wanted {
-        self.severity.unwrap_or(Wanted::All)
+    pub(super) fn severity(&self) -> SeverityFilter {
+        self.severity.unwrap_or(SeverityFilter::All)
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -55,9 +55,9 @@ impl DiagnosticsArgs {
         let file = self.file.iter();
         parts.extend(file.map(|file| format!("file={}", serde_json::Value::from(file.as_str()))));
         parts.extend(match self.severity() {
-            Wanted::Error => Some("severity=\"error\"".to_owned()),
-            Wanted::Warning => Some("severity=\"warning\"".to_owned()),
-            Wanted::All => None,
+            SeverityFilter::Error => Some("severity=\"error\"".to_owned()),
+            SeverityFilter::Warning => Some("severity=\"warning\"".to_owned()),
+            SeverityFilter::All => None,
         });
         parts.extend(self.limit.map(|_| format!("limit={}", self.limit())));
         parts.push(format!("offset={offset}"));

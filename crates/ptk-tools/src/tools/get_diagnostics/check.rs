@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::checkers::{Checker, ExitMeans};
-use super::diagnostic::{Found, Reading, Severity, shortened};
+use super::diagnostic::{RawDiagnostic, Reading, Severity, shortened};
 use super::formats::Output;
-use super::programs::Search;
+use super::programs::SearchPath;
 use crate::process::{Captured, Ended, Exit, Program, Reason};
 use crate::{CallContext, ToolError};
 
@@ -49,13 +49,13 @@ pub struct Checked {
 
 /// The outcome of a checker.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct CheckOutcome {
     /// The source of its diagnostics, unless they name another.
     pub(super) source: String,
     /// Where it ran.
     pub(super) folder: PathBuf,
     pub(super) checked: Checked,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<RawDiagnostic>,
     pub(super) is_late: bool,
 }
 
@@ -64,9 +64,9 @@ impl Checker {
     pub(super) async fn run(
         &self,
         context: &CallContext,
-        search: &Search,
+        search: &SearchPath,
         time: Duration,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<CheckOutcome, ToolError> {
         let Some(program) = search.find(&self.program, &self.homes, &self.folder) else {
             let note = format!("{} is not installed: {}", self.program, self.install);
             return Ok(self.outcome(Status::Missing, Some(note), Vec::new()));
@@ -91,8 +91,13 @@ impl Checker {
             .await
     }
 
-    fn outcome(&self, status: Status, note: Option<String>, found: Vec<Found>) -> Outcome {
-        Outcome {
+    fn outcome(
+        &self,
+        status: Status,
+        note: Option<String>,
+        found: Vec<RawDiagnostic>,
+    ) -> CheckOutcome {
+        CheckOutcome {
             source: self.name.clone(),
             folder: self.folder.clone(),
             checked: Checked {
@@ -114,7 +119,7 @@ impl Checker {
         context: &CallContext,
         ended: &Ended,
         time: Duration,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<CheckOutcome, ToolError> {
         let stdout = ended.stdout.bytes(context.outputs())?;
         let stderr = ended.stderr.bytes(context.outputs())?;
         let mut reading = Reading::default();

@@ -54,7 +54,7 @@ pub(super) enum Unit {
 
 /// A diagnostic as it was found. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct RawDiagnostic {
     /// The path as the checker wrote it.
     pub(super) path: String,
     /// The folder that the path is relative to, or one below that folder; by
@@ -71,7 +71,7 @@ pub(super) struct Found {
     pub(super) source: Option<String>,
 }
 
-impl Found {
+impl RawDiagnostic {
     pub(super) fn new(
         path: impl Into<String>,
         line: u64,
@@ -96,7 +96,7 @@ impl Found {
 /// The diagnostics that were read from a checker's output.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<RawDiagnostic>,
     /// How many diagnostics were left out, because there were too many.
     pub(super) left_out: usize,
     /// What could not be read, if anything.
@@ -104,7 +104,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn push(&mut self, found: Found) {
+    pub(super) fn push(&mut self, found: RawDiagnostic) {
         if found.path.len() > MAX_PATH {
             return self.broken("it named a file that cannot be one");
         }
@@ -113,7 +113,7 @@ impl Reading {
             return;
         }
         let named = |name: String| shortened(&name, MAX_NAME);
-        self.found.push(Found {
+        self.found.push(RawDiagnostic {
             code: found.code.map(named),
             source: found.source.map(named),
             ..found

@@ -43,10 +43,10 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use formats::Format;
 pub use report::Report;
 
-use self::check::Outcome;
+use self::check::CheckOutcome;
 use self::checkers::Checker;
 use self::places::Places;
-use self::programs::Search;
+use self::programs::SearchPath;
 use self::project::Scope;
 use self::server::Visit;
 use crate::signature::in_short;
@@ -65,7 +65,7 @@ use crate::{CallContext, Class, Effects, Plan, ToolError, TypedTool};
 #[derive(Debug, Clone, Default)]
 pub struct GetDiagnostics {
     declared: Diagnostics,
-    search: Search,
+    search: SearchPath,
 }
 
 impl GetDiagnostics {
@@ -74,7 +74,7 @@ impl GetDiagnostics {
     pub fn new(declared: Diagnostics) -> Self {
         Self {
             declared,
-            search: Search::default(),
+            search: SearchPath::default(),
         }
     }
 
@@ -82,7 +82,7 @@ impl GetDiagnostics {
     /// behind the project's own ones.
     #[must_use]
     pub fn search(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.search = Search::only(folders.into_iter().collect());
+        self.search = SearchPath::only(folders.into_iter().collect());
         self
     }
 
@@ -165,7 +165,7 @@ impl TypedTool for GetDiagnostics {
             visits,
         } = self.work(context, &args).await?;
         let time = self.declared.time();
-        let mut runs: Vec<BoxFuture<'_, Result<Outcome, ToolError>>> = Vec::new();
+        let mut runs: Vec<BoxFuture<'_, Result<CheckOutcome, ToolError>>> = Vec::new();
         runs.extend(
             checkers
                 .iter()
@@ -177,8 +177,9 @@ impl TypedTool for GetDiagnostics {
                 .map(|one| one.run(context, &self.search, time).boxed()),
         );
         let outcomes = try_join_all(runs).await?;
-        let is_vain =
-            |outcome: &Outcome| outcome.checked.status != Status::Ok && outcome.found.is_empty();
+        let is_vain = |outcome: &CheckOutcome| {
+            outcome.checked.status != Status::Ok && outcome.found.is_empty()
+        };
         if outcomes.iter().all(is_vain) {
             return Err(report::failure(outcomes));
         }
@@ -197,7 +198,7 @@ impl TypedTool for GetDiagnostics {
 fn reported(
     context: &CallContext,
     scope: &Scope,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<CheckOutcome>,
     args: &DiagnosticsArgs,
 ) -> Report {
     let mut places = Places::new(&scope.workspace);

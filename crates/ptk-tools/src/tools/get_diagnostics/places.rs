@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ptk_sandbox::{Place, Workspace};
 
-use super::diagnostic::{Diagnostic, Found, Unit};
+use super::diagnostic::{Diagnostic, RawDiagnostic, Unit};
 
 /// Files that are larger keep the columns of their checker.
 pub(super) const MAX_SOURCE: u64 = 4 * 1024 * 1024;
@@ -28,7 +28,12 @@ impl<'a> Places<'a> {
     }
 
     /// The diagnostic of a checker that ran in `folder`.
-    pub(super) fn diagnostic(&mut self, found: Found, source: &str, folder: &Path) -> Diagnostic {
+    pub(super) fn diagnostic(
+        &mut self,
+        found: RawDiagnostic,
+        source: &str,
+        folder: &Path,
+    ) -> Diagnostic {
         let (file, place) = self.locate(&found, folder);
         let column = found.column.filter(|column| *column > 0);
         let column = match (column, place, found.unit) {
@@ -51,7 +56,7 @@ impl<'a> Places<'a> {
 
     /// The file, as it is shown, and its place if it lies in the workspace.
     /// What lies outside is shown with its whole path.
-    fn locate(&self, found: &Found, folder: &Path) -> (String, Option<Place>) {
+    fn locate(&self, found: &RawDiagnostic, folder: &Path) -> (String, Option<Place>) {
         let base = found.base.as_deref().unwrap_or(folder);
         let written = Path::new(&found.path);
         let place = |path: &Path| self.workspace.resolve(path.to_str()?).ok();

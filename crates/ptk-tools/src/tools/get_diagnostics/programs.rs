@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// The folders in which programs are looked for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Search {
+pub(super) struct SearchPath {
     /// Instead of those of the `PATH`.
     folders: Option<Vec<PathBuf>>,
 }
 
-impl Search {
+impl SearchPath {
     pub(super) fn only(folders: Vec<PathBuf>) -> Self {
         Self {
             folders: Some(folders),

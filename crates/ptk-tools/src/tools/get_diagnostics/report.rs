@@ -7,8 +7,8 @@ use ptk_protocol::ToolResult;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::args::{DiagnosticsArgs, Wanted};
-use super::check::{Checked, Outcome, Status};
+use super::args::{DiagnosticsArgs, SeverityFilter};
+use super::check::{CheckOutcome, Checked, Status};
 use super::diagnostic::{Diagnostic, Severity};
 use crate::{ToolError, preview};
 
@@ -42,9 +42,9 @@ impl Report {
     ) -> Self {
         let counts = Counts::of(&all);
         match args.severity() {
-            Wanted::Error => all.retain(|one| one.severity == Severity::Error),
-            Wanted::Warning => all.retain(|one| one.severity <= Severity::Warning),
-            Wanted::All => {}
+            SeverityFilter::Error => all.retain(|one| one.severity == Severity::Error),
+            SeverityFilter::Warning => all.retain(|one| one.severity <= Severity::Warning),
+            SeverityFilter::All => {}
         }
         let total = all.len();
         let mut summary = summary(counts, total, &checkers, args);
@@ -123,8 +123,10 @@ fn summary(counts: Counts, total: usize, checkers: &[Checked], args: &Diagnostic
     let of = of.unwrap_or_default();
     let is_clean = counts.errors + counts.warnings + counts.others == 0;
     let mut summary = match (total, args.severity()) {
-        (0, Wanted::Error) if !is_clean => format!("No errors found{of}{by}; {counts} in all"),
-        (0, Wanted::Warning) if !is_clean => {
+        (0, SeverityFilter::Error) if !is_clean => {
+            format!("No errors found{of}{by}; {counts} in all")
+        }
+        (0, SeverityFilter::Warning) if !is_clean => {
             format!("No errors or warnings found{of}{by}; {counts} in all")
         }
         (0, _) => format!("No problems found{of}{by}"),
@@ -147,7 +149,7 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// The error if all checkers failed.
-pub(super) fn failure(outcomes: Vec<Outcome>) -> ToolError {
+pub(super) fn failure(outcomes: Vec<CheckOutcome>) -> ToolError {
     let is_late = outcomes.iter().any(|outcome| outcome.is_late);
     let all_missing = outcomes
         .iter()

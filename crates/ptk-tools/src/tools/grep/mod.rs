@@ -94,7 +94,7 @@ impl GrepArgs {
 }
 
 /// The outcome of one search.
-struct Found {
+struct GrepOutcome {
     result: GrepResult,
     is_nothing: bool,
     /// Whether there was no file to search.
@@ -178,7 +178,11 @@ impl TypedTool for Grep {
             let (call, args, query) = (context.clone(), args.clone(), query.clone());
             move || {
                 let matcher = query.matcher()?;
-                let glob = args.glob.as_deref().map(start::Glob::filter).transpose()?;
+                let glob = args
+                    .glob
+                    .as_deref()
+                    .map(start::PathGlob::filter)
+                    .transpose()?;
                 let (place, kind) = start(&call, &args.path)?;
                 let rules = Rules::above(&place);
                 Ok((matcher, glob, place, kind, rules))
@@ -186,10 +190,10 @@ impl TypedTool for Grep {
         };
         let call = context.clone();
         let search = move |prepared, stop: &Stop| {
-            let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, Rules) =
+            let (matcher, glob, place, kind, rules): (_, Option<start::PathGlob>, _, _, Rules) =
                 prepared;
             let search =
-                |query: &Query, matcher: &RegexMatcher, glob: Option<&start::Glob>, note| {
+                |query: &Query, matcher: &RegexMatcher, glob: Option<&start::PathGlob>, note| {
                     let search = Search {
                         context: &call,
                         place: &place,
@@ -210,7 +214,7 @@ impl TypedTool for Grep {
                         note,
                     };
                     let is_nothing = counted.files.is_empty() && counted.is_complete;
-                    Found {
+                    GrepOutcome {
                         result: page.result(),
                         is_nothing,
                         is_without_files: counted.tally.files == 0,

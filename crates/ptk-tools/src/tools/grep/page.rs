@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Grep, GrepArgs, GrepOutput, GrepResult};
 use crate::TypedTool as _;
 use crate::tools::search::collect::{Line, Window};
-use crate::tools::search::files::{MAX_PAGE, Outcome, not_utf8};
+use crate::tools::search::files::{MAX_PAGE, WalkOutcome, not_utf8};
 use crate::tools::search::matches::{Counted, Matched, Search};
 use crate::tools::search::page::{defaults_of, next_call};
 use crate::tools::search::tally::shown;
@@ -131,7 +131,7 @@ impl Page<'_> {
             ));
         }
         if pages == 0 {
-            let outcome = Outcome {
+            let outcome = WalkOutcome {
                 tally: &self.counted.tally,
                 is_complete: true,
                 hint: self.hint(),

@@ -118,13 +118,13 @@ fn is_ascii(pattern: &Hir) -> bool {
 
 /// A file as it is searched, with the memory that is used again.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct SearchedFile {
     buffer: Vec<u8>,
     /// Whether what is not UTF-8 has to be decoded.
     decodes: bool,
 }
 
-impl Content {
+impl SearchedFile {
     pub(crate) fn new(query: &Query) -> Self {
         Self {
             buffer: Vec::new(),

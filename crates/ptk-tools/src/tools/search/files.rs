@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::page::page;
 use super::rules::Rules;
-use super::start::{Glob, Pattern, folder};
+use super::start::{PathGlob, Pattern, folder};
 use super::stop::{Stop, confined};
 use super::tally::{Skipped, Tally};
-use super::visit::{Found, Sight, Visitor};
+use super::visit::{Sight, Visitor, WalkEntry};
 use super::walk::Walk;
 use super::withheld::Withheld;
 use crate::{CallContext, ToolError};
@@ -117,7 +117,7 @@ impl Find {
         }
         let total = found.len();
         let names = page(found, self.offset, self.limit);
-        let outcome = Outcome {
+        let outcome = WalkOutcome {
             tally: &tally,
             is_complete: !stop.is_set(),
             hint: self.hint(),
@@ -145,7 +145,7 @@ type Named = (Reverse<Option<SystemTime>>, Box<[u8]>);
 
 /// Collects names, and times where they are sorted by them.
 struct Collect<'a> {
-    glob: Option<&'a Glob>,
+    glob: Option<&'a PathGlob>,
     order: Order,
     withheld: &'a Withheld,
     found: Vec<Named>,
@@ -158,7 +158,7 @@ impl Visitor for Collect<'_> {
         self.glob.is_none_or(|glob| glob.matches(relative))
     }
 
-    fn visit(&mut self, found: &Found<'_>, tally: &mut Tally) {
+    fn visit(&mut self, found: &WalkEntry<'_>, tally: &mut Tally) {
         if self.withheld.holds(found.shown()) {
             tally.withheld += 1;
             return;
@@ -218,7 +218,7 @@ impl FileList {
         names: Vec<Box<[u8]>>,
         offset: usize,
         total: usize,
-        found: &Outcome<'_>,
+        found: &WalkOutcome<'_>,
         next: impl FnOnce(usize) -> String,
     ) -> Self {
         let mut room = MAX_PAGE;
@@ -261,14 +261,14 @@ impl FileList {
 }
 
 /// The outcome of a walk.
-pub(crate) struct Outcome<'a> {
+pub(crate) struct WalkOutcome<'a> {
     pub(crate) tally: &'a Tally,
     pub(crate) is_complete: bool,
     /// The message if nothing was found, with what to try.
     pub(crate) hint: String,
 }
 
-impl Outcome<'_> {
+impl WalkOutcome<'_> {
     /// The message if there is nothing, with possible reasons.
     pub(crate) fn nothing(&self) -> String {
         let reasons = self.tally.reasons();

@@ -27,7 +27,7 @@ pub(crate) enum Jail {
 #[derive(Debug)]
 pub(crate) enum Folder {
     #[cfg(target_os = "linux")]
-    Kernel(kernel::Folder),
+    Kernel(kernel::FolderHandle),
     Place(Place),
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Start(OwnedFd);
 
 /// The handle of a folder beneath it.
 #[derive(Debug)]
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct FolderHandle(OwnedFd);
 
 impl Start {
     /// Opens the folder. Links on the way to it are followed as long as they
@@ -47,7 +47,7 @@ impl Start {
         Ok(Self(enter(&root, path, ResolveFlags::BENEATH)?))
     }
 
-    pub(super) fn folder(&self, path: &[u8], listing: &mut Listing) -> io::Result<Folder> {
+    pub(super) fn folder(&self, path: &[u8], listing: &mut Listing) -> io::Result<FolderHandle> {
         let path = if path.is_empty() { b"." } else { path };
         let rules = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let handle = enter(&self.0, path, rules)?;
@@ -68,7 +68,7 @@ impl Start {
             };
             listing.push(name.to_bytes(), kind);
         }
-        Ok(Folder(handle))
+        Ok(FolderHandle(handle))
     }
 
     pub(super) fn open_beneath(&self, path: &[u8]) -> io::Result<(File, u64)> {
@@ -76,7 +76,7 @@ impl Start {
     }
 }
 
-impl Folder {
+impl FolderHandle {
     pub(super) fn open(&self, name: &[u8]) -> io::Result<(File, u64)> {
         regular(openat(&self.0, name, FILE, Mode::empty())?)
     }

@@ -14,13 +14,13 @@ use ptk_events::OutputStream;
 use ptk_sandbox::{Fingerprint, Kind, Place};
 
 use super::collect::{Collecting, Line, Window};
-use super::content::{Content, Counting, MAX_DECODED, Query};
+use super::content::{Counting, MAX_DECODED, Query, SearchedFile};
 use super::jail;
 use super::rules::Rules;
-use super::start::Glob;
+use super::start::PathGlob;
 use super::stop::Stop;
 use super::tally::{Tally, shown};
-use super::visit::{Found, Sight, Visitor};
+use super::visit::{Sight, Visitor, WalkEntry};
 use super::walk::Walk;
 use super::withheld::Withheld;
 use crate::tools::text::Text;
@@ -36,7 +36,7 @@ pub(crate) struct Search<'a> {
     pub(crate) kind: Kind,
     pub(crate) query: &'a Query,
     pub(crate) matcher: &'a RegexMatcher,
-    pub(crate) glob: Option<&'a Glob>,
+    pub(crate) glob: Option<&'a PathGlob>,
     pub(crate) hidden: bool,
     /// Whether it is enough to know that a file matches.
     pub(crate) only_whether: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Counted<'a> {
 }
 
 /// Lines of a file that a page shows.
-pub(crate) struct Excerpt {
+pub(crate) struct MatchExcerpt {
     pub(crate) lines: Vec<Line>,
     /// How many matches are among them.
     pub(crate) taken: usize,
@@ -119,7 +119,7 @@ impl<'a> Search<'a> {
         path: &[u8],
         window: Window,
         around: usize,
-    ) -> io::Result<Excerpt> {
+    ) -> io::Result<MatchExcerpt> {
         let (file, size) = if self.kind == Kind::File {
             jail::open(self.place)?
         } else {
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
             (!is_utf16).then(|| (Fingerprint::of(&bytes), bytes.lines().count()))
         } else {
             // Too long to be remembered as read.
-            let mut content = Content::new(self.query);
+            let mut content = SearchedFile::new(self.query);
             let is_over = || self.stop.is_abandoned();
             content.search(
                 (file, size),
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
         if lines.is_binary {
             return Err(io::Error::other("it is not a text any more"));
         }
-        Ok(Excerpt {
+        Ok(MatchExcerpt {
             lines: lines.lines,
             taken: lines.taken,
             read,
@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
 
     /// Remembers that the lines of an excerpt were shown. A name that no
     /// call can use cannot be written either, so it need not be remembered.
-    pub(crate) fn note_read(&self, path: &[u8], excerpt: &Excerpt) {
+    pub(crate) fn note_read(&self, path: &[u8], excerpt: &MatchExcerpt) {
         let place = path.to_str().map(|path| self.context.resolve(path));
         let (Some((fingerprint, count)), Ok(Ok(place))) = (excerpt.read, place) else {
             return;
@@ -187,7 +187,7 @@ struct Looking<'a> {
     /// Counts lines, for what is shown while it runs.
     numbering: Searcher,
     plain: Searcher,
-    content: Content,
+    content: SearchedFile,
     streamed: &'a AtomicUsize,
     found: Vec<Matched>,
 }
@@ -200,7 +200,7 @@ impl<'a> Looking<'a> {
             matcher: search.matcher.clone(),
             numbering: search.query.searcher(Some(0)),
             plain: search.query.searcher(None),
-            content: Content::new(search.query),
+            content: SearchedFile::new(search.query),
             streamed,
             found: Vec::new(),
         }
@@ -272,7 +272,7 @@ impl Visitor for Looking<'_> {
         self.search.glob.is_none_or(|glob| glob.matches(relative))
     }
 
-    fn visit(&mut self, found: &Found<'_>, tally: &mut Tally) {
+    fn visit(&mut self, found: &WalkEntry<'_>, tally: &mut Tally) {
         self.file(found.shown(), found.open(), tally);
     }
 }

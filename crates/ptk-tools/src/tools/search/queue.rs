@@ -6,12 +6,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// open at a time.
 #[derive(Debug)]
 pub(crate) struct Queue<J> {
-    state: Mutex<State<J>>,
+    state: Mutex<QueueState<J>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State<J> {
+struct QueueState<J> {
     jobs: Vec<J>,
     busy: usize,
     waiting: usize,
@@ -20,7 +20,7 @@ struct State<J> {
 impl<J> Queue<J> {
     pub(crate) fn new(first: J) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 jobs: vec![first],
                 busy: 0,
                 waiting: 0,
@@ -29,7 +29,7 @@ impl<J> Queue<J> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<J>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -84,12 +84,12 @@ fn near(place: &Place) -> Option<String> {
 
 /// A glob that paths are compared with.
 #[derive(Debug, Clone)]
-pub(crate) struct Glob {
+pub(crate) struct PathGlob {
     set: GlobSet,
     excludes: bool,
 }
 
-impl Glob {
+impl PathGlob {
     /// A glob for the whole relative path, made of a pattern.
     fn path(glob: &str, pattern: &str) -> Result<Self, ToolError> {
         let glob = GlobBuilder::new(glob)
@@ -163,7 +163,7 @@ fn is_plain(part: &str) -> bool {
 pub(crate) struct Pattern {
     /// The folder, as the jail resolves it.
     pub(crate) folder: String,
-    pub(crate) glob: Glob,
+    pub(crate) glob: PathGlob,
     /// How deep beneath the folder a match can lie.
     pub(crate) depth: usize,
     /// Whether it names something that begins with a dot.
@@ -210,7 +210,7 @@ impl Pattern {
                 glob.matches('/').count() + 1
             },
             names_hidden: rest.iter().any(|part| part.starts_with('.')),
-            glob: Glob::path(&glob, pattern)?,
+            glob: PathGlob::path(&glob, pattern)?,
         })
     }
 
@@ -223,11 +223,11 @@ impl Pattern {
         }
         let (glob, note) = if is_plain(pattern) {
             let note = format!("No file is called \"{pattern}\" here; these are close to it.");
-            (Glob::named(pattern), note)
+            (PathGlob::named(pattern), note)
         } else {
             let note =
                 format!("Nothing directly in the folder matches \"{pattern}\"; these lie deeper.");
-            (Glob::path(&format!("**/{pattern}"), pattern), note)
+            (PathGlob::path(&format!("**/{pattern}"), pattern), note)
         };
         let wider = Self {
             folder: self.folder.clone(),

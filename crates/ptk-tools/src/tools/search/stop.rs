@@ -20,11 +20,11 @@ const MARGIN: Duration = Duration::from_millis(1_500);
 /// Whether a search is to end, and how far it is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop {
-    inner: Arc<Inner>,
+    inner: Arc<StopState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StopState {
     /// The call was dropped.
     is_abandoned: AtomicBool,
     /// What was found so far is to be returned.

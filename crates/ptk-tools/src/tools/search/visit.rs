@@ -30,12 +30,12 @@ pub(crate) trait Visitor: Send {
     fn wants(&self, relative: &[u8]) -> bool;
 
     /// Visits what was found.
-    fn visit(&mut self, found: &Found<'_>, tally: &mut Tally);
+    fn visit(&mut self, found: &WalkEntry<'_>, tally: &mut Tally);
 }
 
 /// An entry that a walk found.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct WalkEntry<'a> {
     pub(super) folder: &'a Folder,
     pub(super) name: &'a [u8],
     pub(super) absolute: &'a [u8],
@@ -44,7 +44,7 @@ pub(crate) struct Found<'a> {
     pub(crate) kind: Kind,
 }
 
-impl Found<'_> {
+impl WalkEntry<'_> {
     /// The path as the model knows it: relative to the workspace where it lies
     /// in its first root.
     pub(crate) fn shown(&self) -> &[u8] {

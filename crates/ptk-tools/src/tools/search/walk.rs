@@ -17,7 +17,7 @@ use super::queue::Queue;
 use super::rules::{Rules, Verdict};
 use super::stop::Stop;
 use super::tally::Tally;
-use super::visit::{Found, Sight, Visitor};
+use super::visit::{Sight, Visitor, WalkEntry};
 
 /// More threads than this wait for the disk and for each other.
 const MAX_THREADS: usize = 12;
@@ -39,7 +39,7 @@ pub(crate) struct Walk<'a> {
 }
 
 #[derive(Debug)]
-enum Job {
+enum WalkJob {
     Folder(Pending),
     Files(Batch),
 }
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
 
     /// Runs the walk. Returns each thread's visitor, and what was left out.
     pub(crate) fn run<V: Visitor>(&self, visitor: impl Fn() -> V + Sync) -> (Vec<V>, Tally) {
-        let queue = Queue::new(Job::Folder(Pending {
+        let queue = Queue::new(WalkJob::Folder(Pending {
             path: Box::default(),
             depth: 1,
             rules: self.rules.clone(),
@@ -114,10 +114,10 @@ impl<'a> Walk<'a> {
             queue.run(|job, more| {
                 let before = tally.files;
                 match job {
-                    Job::Folder(folder) => {
+                    WalkJob::Folder(folder) => {
                         self.folder(folder, &mut scratch, &mut visitor, &mut tally, more);
                     }
-                    Job::Files(batch) => {
+                    WalkJob::Files(batch) => {
                         self.files(&batch, &mut scratch, &mut visitor, &mut tally);
                     }
                 }
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         scratch: &mut Scratch,
         visitor: &mut V,
         tally: &mut Tally,
-        more: &mut Vec<Job>,
+        more: &mut Vec<WalkJob>,
     ) {
         let Scratch { listing, path } = scratch;
         path.clear();
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
             }
             if is_folder && pending.depth < self.sight.depth {
                 path.push(b'/');
-                more.push(Job::Folder(Pending {
+                more.push(WalkJob::Folder(Pending {
                     path: path.get(relative..).unwrap_or_default().into(),
                     depth: pending.depth + 1,
                     rules: rules.clone(),
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
                 names.push(name.into());
             } else if is_file || self.sight.everything {
                 tally.files += u64::from(is_file);
-                let found = Found {
+                let found = WalkEntry {
                     folder: &folder,
                     name,
                     absolute: path,
@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
             if names.is_empty() {
                 self.files(&batch, scratch, visitor, tally);
             } else {
-                more.push(Job::Files(batch));
+                more.push(WalkJob::Files(batch));
             }
         }
     }
@@ -279,7 +279,7 @@ impl<'a> Walk<'a> {
             path.truncate(base);
             path.extend_from_slice(name);
             tally.files += 1;
-            let found = Found {
+            let found = WalkEntry {
                 folder: &batch.folder,
                 name,
                 absolute: path,

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
+use ptk_permission::Rule;
 use ptk_sandbox::Place;
 
 use crate::CallContext;
-use crate::permission::Rule;
 
 /// What rules forbid to see, by the path where it really is.
 pub(crate) struct Withheld {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::survey::{Found, Survey, fill};
+use super::survey::{Survey, SurveyResult, fill};
 use super::{Binary, Encoding, MAX_BYTES};
 use crate::bound::floor;
 
@@ -12,7 +12,7 @@ const WINDOW: usize = 2 * MAX_BYTES + 8;
 
 /// Which part of a file is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedLines {
     /// The first line, counted from one.
     pub(crate) offset: usize,
     /// Where in that line, in bytes, counted from one.
@@ -28,7 +28,7 @@ pub(crate) struct Excerpt {
     text: String,
     /// Whether the text goes on to the end of the file.
     reaches_end: bool,
-    wanted: Wanted,
+    wanted: WantedLines,
     /// How many bytes of the first line are wanted.
     first_line: u64,
     pub(crate) encoding: Encoding,
@@ -56,7 +56,7 @@ pub(crate) struct Taken<'a> {
 
 /// A file's content as far as it is wanted.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum WantedContent {
     /// A file that is not text, of so many bytes.
     Binary(Binary, u64),
     Text(Excerpt),
@@ -79,12 +79,12 @@ impl Excerpt {
     /// Reads as much as can be shown, wherever in the file it is.
     pub(crate) fn read(
         file: &mut (impl Read + Seek),
-        wanted: Wanted,
+        wanted: WantedLines,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Content, ExcerptError> {
+    ) -> Result<WantedContent, ExcerptError> {
         let survey = match Survey::look(file, wanted.offset, is_cancelled)? {
-            Found::Binary(binary, size) => return Ok(Content::Binary(binary, size)),
-            Found::Text(survey) => survey,
+            SurveyResult::Binary(binary, size) => return Ok(WantedContent::Binary(binary, size)),
+            SurveyResult::Text(survey) => survey,
         };
         let total = survey.lines();
         let is_past = wanted.offset > total.max(1);
@@ -112,7 +112,7 @@ impl Excerpt {
                 .count();
             bytes.drain(..middle);
         }
-        Ok(Content::Text(Self {
+        Ok(WantedContent::Text(Self {
             text: survey.encoding.decode_part(&bytes),
             reaches_end,
             wanted,
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     fn excerpt(bytes: &[u8], offset: usize, column: usize) -> Excerpt {
-        let wanted = Wanted {
+        let wanted = WantedLines {
             offset,
             column,
             limit: None,
         };
         match Excerpt::read(&mut Cursor::new(bytes), wanted, &|| false).unwrap() {
-            Content::Text(excerpt) => excerpt,
-            Content::Binary(..) => panic!("not binary"),
+            WantedContent::Text(excerpt) => excerpt,
+            WantedContent::Binary(..) => panic!("not binary"),
         }
     }
 

@@ -2,17 +2,15 @@
 //! fits, what changed.
 
 mod binary;
-mod diff;
 mod encoding;
 mod excerpt;
 mod survey;
 mod utf8;
 
 pub(crate) use binary::Binary;
-pub(crate) use diff::{added_lines, unified};
 pub use encoding::text_of;
 pub(crate) use encoding::{Encoding, Text};
-pub(crate) use excerpt::{Content, Excerpt, ExcerptError, Taken, Wanted};
+pub(crate) use excerpt::{Excerpt, ExcerptError, Taken, WantedContent, WantedLines};
 pub(crate) use survey::HEAD;
 
 /// How much of a file is held in memory; a larger one is streamed.

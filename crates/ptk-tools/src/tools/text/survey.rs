@@ -24,7 +24,7 @@ pub(super) struct Survey {
 }
 
 /// A file that is not text, or what was found in it.
-pub(super) enum Found {
+pub(super) enum SurveyResult {
     Binary(Binary, u64),
     Text(Survey),
 }
@@ -42,14 +42,14 @@ impl Survey {
         file: &mut (impl Read + Seek),
         line: usize,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> io::Result<Found> {
+    ) -> io::Result<SurveyResult> {
         let size = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
         let mut chunk = vec![0; CHUNK];
         let filled = fill(file, &mut chunk)?;
         let head = chunk.get(..filled.min(HEAD)).unwrap_or_default();
         if let Some(binary) = Binary::detect(head) {
-            return Ok(Found::Binary(binary, size));
+            return Ok(SurveyResult::Binary(binary, size));
         }
         let marked = Encoding::by_mark(head);
         let mut scan = Scan::new(marked, line);
@@ -72,7 +72,7 @@ impl Survey {
             None if utf8.is_meant() => Encoding::Utf8Broken,
             None => Encoding::Windows1252,
         };
-        Ok(Found::Text(scan.finish(encoding)))
+        Ok(SurveyResult::Text(scan.finish(encoding)))
     }
 }
 
@@ -170,8 +170,8 @@ mod tests {
 
     fn survey(bytes: &[u8], line: usize) -> Survey {
         match Survey::look(&mut Cursor::new(bytes), line, &|| false).unwrap() {
-            Found::Text(survey) => survey,
-            Found::Binary(..) => panic!("not binary"),
+            SurveyResult::Text(survey) => survey,
+            SurveyResult::Binary(..) => panic!("not binary"),
         }
     }
 

@@ -2,7 +2,7 @@
 //! decades.
 
 use super::{Output, lines};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity};
 
 pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
     for stream in [output.stdout, output.stderr] {
@@ -16,14 +16,14 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
 
 /// Reads one line. The path may hold spaces and colons, so the first `:number:`
 /// ends it.
-fn line(text: &str) -> Option<Found> {
+fn line(text: &str) -> Option<RawDiagnostic> {
     let place = place(text)?;
     let (severity, message) = place.rest.split_once(": ").and_then(|(name, message)| {
         let severity = Severity::named(name)?;
         Some((severity, message))
     })?;
     let (message, code) = flag(message);
-    let mut found = Found::new(place.path, place.line, severity, message);
+    let mut found = RawDiagnostic::new(place.path, place.line, severity, message);
     found.column = place.column;
     found.code = code.map(str::to_owned);
     Some(found)
@@ -31,7 +31,7 @@ fn line(text: &str) -> Option<Found> {
 
 /// The location that a line points to, and its message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct SourcePosition<'a> {
     pub(super) path: &'a str,
     pub(super) line: u64,
     pub(super) column: Option<u64>,
@@ -39,7 +39,7 @@ pub(super) struct Place<'a> {
 }
 
 /// Reads `path:line[:column]: rest`.
-pub(super) fn place(text: &str) -> Option<Place<'_>> {
+pub(super) fn place(text: &str) -> Option<SourcePosition<'_>> {
     let mut ends = text.match_indices(':').map(|(at, _)| at);
     ends.find_map(|at| {
         let (path, rest) = text.split_at(at);
@@ -50,12 +50,13 @@ pub(super) fn place(text: &str) -> Option<Place<'_>> {
         };
         let rest = rest.strip_prefix(':')?.trim_start();
         // A time of day is not a path.
-        path.contains(char::is_alphabetic).then_some(Place {
-            path: path.trim_start(),
-            line,
-            column,
-            rest,
-        })
+        path.contains(char::is_alphabetic)
+            .then_some(SourcePosition {
+                path: path.trim_start(),
+                line,
+                column,
+                rest,
+            })
     })
 }
 

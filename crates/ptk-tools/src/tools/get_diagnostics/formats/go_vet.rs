@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Output, gcc, lines};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity, Unit};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity, Unit};
 
 #[derive(Deserialize)]
-struct Finding {
+struct VetFinding {
     posn: String,
     end: Option<String>,
     message: String,
@@ -48,7 +48,7 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
 }
 
 fn analyzed(analyzer: &str, findings: Value, reading: &mut Reading) {
-    let Ok(findings) = serde_json::from_value::<Vec<Finding>>(findings) else {
+    let Ok(findings) = serde_json::from_value::<Vec<VetFinding>>(findings) else {
         return reading.broken(format!("the analyzer {analyzer} failed"));
     };
     for finding in findings {
@@ -58,24 +58,24 @@ fn analyzed(analyzer: &str, findings: Value, reading: &mut Reading) {
         };
         let end = finding.end.map(|end| format!("{end}: "));
         let end = end.as_deref().and_then(gcc::place);
-        reading.push(Found {
+        reading.push(RawDiagnostic {
             column: place.column,
             unit: Unit::Bytes,
             end_line: end.map(|end| end.line),
             code: Some(analyzer.to_owned()),
-            ..Found::new(place.path, place.line, Severity::Warning, &finding.message)
+            ..RawDiagnostic::new(place.path, place.line, Severity::Warning, &finding.message)
         });
     }
 }
 
-fn told(line: &str) -> Option<Found> {
+fn told(line: &str) -> Option<RawDiagnostic> {
     if line.starts_with(['{', '}', '\t', ' ', '#']) {
         return None;
     }
     let place = gcc::place(line.strip_prefix("vet: ").unwrap_or(line))?;
-    Some(Found {
+    Some(RawDiagnostic {
         column: place.column,
         unit: Unit::Bytes,
-        ..Found::new(place.path, place.line, Severity::Error, place.rest)
+        ..RawDiagnostic::new(place.path, place.line, Severity::Error, place.rest)
     })
 }

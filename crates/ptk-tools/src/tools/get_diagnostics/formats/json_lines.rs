@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Output, objects};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity};
 
 #[derive(Deserialize)]
 struct Object {
@@ -25,12 +25,12 @@ const fn error() -> Severity {
 
 pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
     for one in objects::<Object>(output.stdout, reading) {
-        reading.push(Found {
+        reading.push(RawDiagnostic {
             column: one.column,
             end_line: one.end_line,
             code: one.code,
             source: one.source,
-            ..Found::new(one.file, one.line, one.severity, &one.message)
+            ..RawDiagnostic::new(one.file, one.line, one.severity, &one.message)
         });
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Output, objects};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity};
 
 /// Violations that are errors. Ruff calls everything an error; these are what
 /// its own language server calls one.
@@ -13,14 +13,14 @@ const ERRORS: [&str; 4] = ["invalid-syntax", "F821", "E902", "E999"];
 struct Violation {
     code: Option<String>,
     filename: String,
-    location: Location,
-    end_location: Location,
+    location: RuffLocation,
+    end_location: RuffLocation,
     message: String,
     fix: Option<Fix>,
 }
 
 #[derive(Deserialize)]
-struct Location {
+struct RuffLocation {
     row: u64,
     column: u64,
 }
@@ -41,11 +41,11 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
             Some(fix) => format!("{}\nhelp: {fix}", violation.message),
             None => violation.message,
         };
-        reading.push(Found {
+        reading.push(RawDiagnostic {
             column: Some(violation.location.column),
             end_line: Some(violation.end_location.row),
             code: violation.code,
-            ..Found::new(
+            ..RawDiagnostic::new(
                 violation.filename,
                 violation.location.row,
                 severity,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Output, objects};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity};
 
 /// Characters of notes and helps that are shown with a message.
 const MAX_HELP: usize = 300;
@@ -15,7 +15,7 @@ const MAX_EXPANSIONS: usize = 16;
 /// A line of cargo's, which wraps rustc's, or one of rustc's itself.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum CargoLine {
     Cargo {
         manifest_path: PathBuf,
         target: Target,
@@ -68,9 +68,9 @@ struct Expansion {
 }
 
 pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
-    for line in objects::<Line>(output.stdout, reading) {
+    for line in objects::<CargoLine>(output.stdout, reading) {
         let (message, base, whole) = match line {
-            Line::Cargo {
+            CargoLine::Cargo {
                 manifest_path,
                 target,
                 message,
@@ -78,8 +78,8 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
                 let base = manifest_path.parent().map(Path::to_owned);
                 (message, base, Some(target.src_path))
             }
-            Line::Rustc(message) => (message, None, None),
-            Line::Other {} => continue,
+            CargoLine::Rustc(message) => (message, None, None),
+            CargoLine::Other {} => continue,
         };
         if let Some(mut found) = diagnostic(message, whole) {
             found.base = base;
@@ -90,7 +90,7 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
 
 /// The diagnostic of a message; `whole` is the file to name where the message
 /// has no place.
-fn diagnostic(message: Told, whole: Option<String>) -> Option<Found> {
+fn diagnostic(message: Told, whole: Option<String>) -> Option<RawDiagnostic> {
     let level = message.level.split(':').next().unwrap_or_default();
     // `failure-note` and the like say how to learn more.
     let severity = Severity::named(level)?;
@@ -116,16 +116,16 @@ fn diagnostic(message: Told, whole: Option<String>) -> Option<Found> {
     let code = message.code.map(|code| code.code);
     let Some(span) = primary.map(written) else {
         let is_summary = text.starts_with("aborting due to") || text.ends_with(" emitted");
-        return whole.filter(|_| !is_summary).map(|path| Found {
+        return whole.filter(|_| !is_summary).map(|path| RawDiagnostic {
             code,
-            ..Found::new(path, 1, severity, &text)
+            ..RawDiagnostic::new(path, 1, severity, &text)
         });
     };
-    Some(Found {
+    Some(RawDiagnostic {
         column: Some(span.column_start),
         end_line: Some(span.line_end),
         code,
-        ..Found::new(span.file_name, span.line_start, severity, &text)
+        ..RawDiagnostic::new(span.file_name, span.line_start, severity, &text)
     })
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::Output;
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity, Unit};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity, Unit};
 
 #[derive(Deserialize)]
 struct Log {
@@ -14,14 +14,14 @@ struct Log {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Run {
-    tool: Tool,
+    tool: SarifTool,
     #[serde(default)]
-    results: Vec<Finding>,
+    results: Vec<SarifResult>,
     column_kind: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Tool {
+struct SarifTool {
     driver: Driver,
 }
 
@@ -32,23 +32,23 @@ struct Driver {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Finding {
+struct SarifResult {
     rule_id: Option<String>,
     level: Option<String>,
-    message: Text,
+    message: SarifText,
     #[serde(default)]
-    locations: Vec<Location>,
+    locations: Vec<SarifLocation>,
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct SarifText {
     #[serde(default)]
     text: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Location {
+struct SarifLocation {
     physical_location: Option<Physical>,
 }
 
@@ -85,25 +85,25 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
         for finding in run.results {
             if let Some(found) = diagnostic(finding, unit) {
                 let source = Some(run.tool.driver.name.clone());
-                reading.push(Found { source, ..found });
+                reading.push(RawDiagnostic { source, ..found });
             }
         }
     }
 }
 
-fn diagnostic(finding: Finding, unit: Unit) -> Option<Found> {
+fn diagnostic(finding: SarifResult, unit: Unit) -> Option<RawDiagnostic> {
     let place = finding.locations.into_iter().next()?.physical_location?;
     let path = path(&place.artifact_location?.uri?);
     let region = place.region.unwrap_or_default();
     let level = finding.level.as_deref().unwrap_or("warning");
     let severity = Severity::named(level).unwrap_or(Severity::Warning);
     let line = region.start_line.unwrap_or(1);
-    Some(Found {
+    Some(RawDiagnostic {
         column: region.start_column,
         unit,
         end_line: region.end_line,
         code: finding.rule_id,
-        ..Found::new(path, line, severity, &finding.message.text)
+        ..RawDiagnostic::new(path, line, severity, &finding.message.text)
     })
 }
 

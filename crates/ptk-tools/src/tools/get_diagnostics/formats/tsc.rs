@@ -2,10 +2,10 @@
 //! of the message on lines that are indented.
 
 use super::{Output, lines};
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity, Unit};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity, Unit};
 
 pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
-    let mut last: Option<Found> = None;
+    let mut last: Option<RawDiagnostic> = None;
     for text in lines(output.stdout) {
         if let (true, Some(found)) = (text.starts_with("  "), &mut last) {
             found.message.push('\n');
@@ -23,34 +23,34 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
 }
 
 /// The diagnostic with its message bounded again.
-fn whole(found: Found) -> Found {
-    let bounded = Found::new("", 1, found.severity, &found.message).message;
-    Found {
+fn whole(found: RawDiagnostic) -> RawDiagnostic {
+    let bounded = RawDiagnostic::new("", 1, found.severity, &found.message).message;
+    RawDiagnostic {
         message: bounded,
         ..found
     }
 }
 
-fn line(text: &str) -> Option<Found> {
+fn line(text: &str) -> Option<RawDiagnostic> {
     let (place, rest) = text.split_once("): ")?;
     let (path, position) = place.rsplit_once('(')?;
     let (line, column) = position.split_once(',')?;
     let (line, column) = (line.parse().ok()?, column.parse().ok()?);
     let (severity, code, message) = said(rest)?;
-    Some(Found {
+    Some(RawDiagnostic {
         column: Some(column),
         unit: Unit::Utf16,
         code: Some(code.to_owned()),
-        ..Found::new(path, line, severity, message)
+        ..RawDiagnostic::new(path, line, severity, message)
     })
 }
 
 /// Reads `error TS18003: No inputs were found …`, about the whole project.
-fn without_place(text: &str) -> Option<Found> {
+fn without_place(text: &str) -> Option<RawDiagnostic> {
     let (severity, code, message) = said(text)?;
-    Some(Found {
+    Some(RawDiagnostic {
         code: Some(code.to_owned()),
-        ..Found::new("tsconfig.json", 1, severity, message)
+        ..RawDiagnostic::new("tsconfig.json", 1, severity, message)
     })
 }
 

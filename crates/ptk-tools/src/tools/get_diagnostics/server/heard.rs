@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::messages::Item;
+use super::messages::LspDiagnostic;
 use crate::tools::get_diagnostics::diagnostic::Reading;
 
 /// Files whose diagnostics are remembered.
@@ -24,7 +24,7 @@ impl Heard {
         self.files.contains_key(path)
     }
 
-    pub(super) fn remember(&mut self, path: PathBuf, items: Vec<Item>) {
+    pub(super) fn remember(&mut self, path: PathBuf, items: Vec<LspDiagnostic>) {
         if !self.has(&path) && self.files.len() >= MAX_FILES {
             return;
         }

@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::talk::Document;
-use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity, Unit};
+use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity, Unit};
 
 /// The diagnostics of a file that a server sends by itself.
 #[derive(Debug, Deserialize)]
 pub(super) struct Published {
     pub(super) uri: String,
-    pub(super) diagnostics: Vec<Item>,
+    pub(super) diagnostics: Vec<LspDiagnostic>,
 }
 
 /// The response to a request for the diagnostics of a file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Pulled {
     #[serde(default)]
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<LspDiagnostic>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Item {
-    range: Range,
+pub(super) struct LspDiagnostic {
+    range: LspRange,
     severity: Option<u8>,
     code: Option<Value>,
     source: Option<String>,
@@ -33,19 +33,19 @@ pub(super) struct Item {
 }
 
 #[derive(Debug, Deserialize)]
-struct Range {
-    start: Position,
-    end: Position,
+struct LspRange {
+    start: LspPosition,
+    end: LspPosition,
 }
 
 /// From 0, in UTF-16.
 #[derive(Debug, Deserialize)]
-struct Position {
+struct LspPosition {
     line: u64,
     character: u64,
 }
 
-impl Item {
+impl LspDiagnostic {
     /// Adds the diagnostic, as one of this file, to what was read.
     pub(super) fn read(self, path: &Path, reading: &mut Reading) {
         let severity = match self.severity {
@@ -64,13 +64,13 @@ impl Item {
         };
         let line = self.range.start.line.saturating_add(1);
         let message = text(self.message);
-        reading.push(Found {
+        reading.push(RawDiagnostic {
             column: Some(self.range.start.character.saturating_add(1)),
             unit: Unit::Utf16,
             end_line: Some(self.range.end.line.saturating_add(1)),
             code: self.code.filter(|code| !code.is_null()).map(text),
             source: self.source,
-            ..Found::new(path.to_string_lossy(), line, severity, &message)
+            ..RawDiagnostic::new(path.to_string_lossy(), line, severity, &message)
         });
     }
 }

@@ -19,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 use self::frame::FrameError;
 use self::heard::Heard;
 use self::talk::{Document, Talk, TalkError};
-use super::check::{self, Checked, Outcome, Status};
+use super::check::{self, CheckOutcome, Checked, Status};
 use super::checkers::command;
 use super::config;
 use super::places;
-use super::programs::Search;
+use super::programs::SearchPath;
 use super::project::{Scope, name};
 use crate::process::{Ended, Program, Reason, Running};
 use crate::{CallContext, ToolError};
@@ -70,9 +70,9 @@ impl Visit {
     pub(super) async fn run(
         &self,
         context: &CallContext,
-        search: &Search,
+        search: &SearchPath,
         time: Duration,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<CheckOutcome, ToolError> {
         let Some((program, arguments)) = self.server.command.split_first() else {
             let note = "its `command` in ptk.toml is empty".to_owned();
             return Ok(self.outcome(Status::Failed, &[note]));
@@ -143,8 +143,8 @@ impl Visit {
         Ok(outcome)
     }
 
-    fn outcome(&self, status: Status, notes: &[String]) -> Outcome {
-        Outcome {
+    fn outcome(&self, status: Status, notes: &[String]) -> CheckOutcome {
+        CheckOutcome {
             source: self.server.name.clone(),
             folder: self.folder.clone(),
             checked: Checked {

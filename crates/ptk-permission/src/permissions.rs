@@ -1,0 +1,495 @@
+//! The decision about a call: by rules first, then by the approver.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ptk_protocol::Arguments;
+use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Protections;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+
+use crate::call::Call;
+use crate::proposal;
+use crate::rules::{Entry, Rules, Verdict};
+use crate::signature::Signature;
+use crate::{ApprovalRequest, Approver, Decision, Rule};
+use crate::{Effects, Plan};
+
+/// How long a question waits for its answer.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(120);
+/// How many refused calls are remembered.
+const MAX_DENIED: usize = 10_000;
+/// What a model may do about a denial.
+const INSTEAD: &str =
+    "Do not try it again in another way. Say what you wanted to do and why, or go on without it.";
+
+/// What happens to calls that change something and that no rule decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The approver is asked.
+    #[default]
+    Ask,
+    /// They run without a question.
+    Auto,
+    /// They are refused, and so are those that a rule allows.
+    Deny,
+}
+
+impl Mode {
+    /// The one of two that lets less run.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Deny, _) | (_, Self::Deny) => Self::Deny,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::Auto, Self::Auto) => Self::Auto,
+        }
+    }
+}
+
+/// Stores what was approved for good.
+pub trait RuleStore: Send + Sync {
+    /// Stores these rules.
+    fn keep(&self, rules: &[Rule]);
+}
+
+/// Decides about calls: by rules, by the answers of this session, and by the
+/// [`Approver`] where neither decides.
+///
+/// ```
+/// use ptk_permission::{Declaration, Mode, Permissions};
+///
+/// let declared = Declaration {
+///     allow: vec!["bash(cargo test *)".to_owned(), "edit(src/**)".to_owned()],
+///     deny: vec!["bash(git push *)".to_owned()],
+///     ..Declaration::default()
+/// };
+/// let permissions = Permissions::new(Mode::Ask).rules(declared.entries("my program")?);
+/// # Ok::<(), ptk_permission::RuleError>(())
+/// ```
+pub struct Permissions {
+    mode: Mode,
+    patience: Duration,
+    keeper: Option<Arc<dyn RuleStore>>,
+    guarded: Vec<Guarded>,
+    rules: Mutex<Rules>,
+    /// What was approved for this session without protections that the machine
+    /// does not have. No other rule allows that.
+    unprotected: Mutex<Rules>,
+    denied: Mutex<HashMap<Signature, String>>,
+    /// One question at a time.
+    asking: Semaphore,
+}
+
+/// Files that no call writes, because they say what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guarded {
+    /// A file.
+    File(PathBuf),
+    /// A folder, with everything in it.
+    Folder(PathBuf),
+}
+
+/// A call that needs a decision.
+#[derive(Clone, Copy)]
+pub struct PermissionRequest<'a> {
+    /// The name of the tool.
+    pub tool: &'a str,
+    /// Its arguments, checked.
+    pub args: &'a Arguments,
+    /// What the tool may do.
+    pub effects: Effects,
+    /// What the call is about to touch.
+    pub plan: &'a Plan,
+    /// The folders in which the tool may work.
+    pub workspace: &'a Workspace,
+    /// The protections that its programs would lack.
+    pub bare: Option<MissingProtections<'a>>,
+    /// Whether only a person can approve it, whatever the rules allow.
+    pub is_doubted: bool,
+}
+
+impl<'a> PermissionRequest<'a> {
+    fn call(&self) -> Call<'a> {
+        Call {
+            tool: self.tool,
+            plan: self.plan,
+            workspace: self.workspace,
+        }
+    }
+}
+
+/// The incomplete protections of what a call runs, where a person can be asked.
+#[derive(Debug, Clone, Copy)]
+pub struct MissingProtections<'a> {
+    /// The protections that there are.
+    pub protections: &'a Protections,
+    /// Whether the person may approve it.
+    pub is_open: bool,
+}
+
+/// The decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// It runs, for this reason.
+    Allowed(Option<String>),
+    /// It does not run.
+    Refused(Refusal),
+}
+
+/// Why a call does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is denied.
+    Denied {
+        /// Why.
+        reason: String,
+        /// What the model may do.
+        instead: String,
+    },
+    /// It would lack protections, and no person can approve that.
+    Unprotected(Protections),
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self::new(Mode::Ask)
+    }
+}
+
+impl Permissions {
+    /// Permissions without rules.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            patience: DEFAULT_PATIENCE,
+            keeper: None,
+            guarded: Vec::new(),
+            rules: Mutex::default(),
+            unprotected: Mutex::default(),
+            denied: Mutex::default(),
+            asking: Semaphore::new(1),
+        }
+    }
+
+    /// Sets the rules.
+    #[must_use]
+    pub fn rules(mut self, entries: Vec<Entry>) -> Self {
+        self.rules = Mutex::new(Rules::new(entries));
+        self
+    }
+
+    /// Sets how long a question waits for its answer.
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets where rules are stored that were approved for good.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: impl RuleStore + 'static) -> Self {
+        self.keeper = Some(Arc::new(keeper));
+        self
+    }
+
+    /// Guards a file that no call writes, such as one with rules.
+    #[must_use]
+    pub fn guarding(mut self, file: PathBuf) -> Self {
+        self.guarded.push(Guarded::File(file));
+        self
+    }
+
+    /// Guards a folder in which no call writes. In a workspace it is created
+    /// where it is missing, so that no command creates it.
+    #[must_use]
+    pub fn guarding_folder(mut self, folder: PathBuf) -> Self {
+        self.guarded.push(Guarded::Folder(folder));
+        self
+    }
+
+    /// The files and folders that no call writes.
+    pub fn guarded(&self) -> &[Guarded] {
+        &self.guarded
+    }
+
+    /// The rules in force, those of this session included.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.lock().entries().to_vec()
+    }
+
+    /// The rules that forbid to show files.
+    pub fn withheld(&self) -> Vec<Rule> {
+        self.lock().withheld()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rules that can allow a call.
+    fn allowing(&self, asking: &PermissionRequest<'_>) -> MutexGuard<'_, Rules> {
+        match asking.bare {
+            None => self.lock(),
+            Some(_) => self
+                .unprotected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    fn judge(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Verdict {
+        let verdict = self.lock().judge(call);
+        match verdict {
+            Verdict::Allowed(_) | Verdict::Open if asking.bare.is_some() => {
+                let allowed = self.allowing(asking).allowed(call);
+                allowed.map_or(Verdict::Open, Verdict::Allowed)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Decides about a call. Waits where the approver has to be asked.
+    pub async fn decide(&self, asking: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
+        let call = asking.call();
+        if let Some(permit) = self.guard(&call) {
+            return permit;
+        }
+        if let Some(permit) = self.decided(&asking, &call) {
+            return permit;
+        }
+        let Ok(_turn) = self.asking.acquire().await else {
+            return denied("nobody can be asked any more");
+        };
+        if asking.is_doubted && !approver.is_person() {
+            return denied("a person has to agree to it, and there is none");
+        }
+        // The answer before may have settled this one, too.
+        if let Some(permit) = self.decided(&asking, &call) {
+            return permit;
+        }
+        self.ask(asking, &call, approver).await
+    }
+
+    /// Decides whether the files that a call names may be looked into, before
+    /// its plan does. Whether it may go on from there is decided later.
+    pub async fn admit(&self, asking: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
+        let call = asking.call();
+        if let Some(permit) = self.admitted(&asking, &call) {
+            return permit;
+        }
+        let Ok(_turn) = self.asking.acquire().await else {
+            return denied("nobody can be asked any more");
+        };
+        if let Some(permit) = self.denied_before(&asking) {
+            return permit;
+        }
+        let named: Vec<String> = call.plan.reads.iter().map(ToString::to_string).collect();
+        let plan = Plan {
+            reads: call.plan.reads.clone(),
+            summary: format!("Read {}, before it changes anything", named.join(", ")),
+            ..Plan::default()
+        };
+        let asking = PermissionRequest {
+            plan: &plan,
+            effects: Effects::READ,
+            ..asking
+        };
+        self.ask(asking, &asking.call(), approver).await
+    }
+
+    /// The decision of [`Permissions::admit`] where it needs no question;
+    /// `None` if the approver has to be asked.
+    pub fn admitted_without_question(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
+        self.admitted(asking, &asking.call())
+    }
+
+    fn admitted(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
+        if let Some(permit) = self.guard(call) {
+            return Some(permit);
+        }
+        if let Verdict::Denied(entry) = self.lock().judge(call) {
+            return Some(denied(&format!("the rule {entry} forbids it")));
+        }
+        if self.mode == Mode::Deny && asking.effects.needs_approval() {
+            return Some(denied("calls that change something are refused here"));
+        }
+        let reads = Plan {
+            reads: call.plan.reads.clone(),
+            ..Plan::default()
+        };
+        let reading = Call {
+            plan: &reads,
+            ..*call
+        };
+        let is_open = match self.lock().judge(&reading) {
+            Verdict::Asked(_) | Verdict::Doubted(_) => reads.reads.is_empty(),
+            Verdict::Denied(_) | Verdict::Allowed(_) | Verdict::Open => true,
+        };
+        is_open.then_some(Permit::Allowed(None))
+    }
+
+    /// The decision without a question; `None` if the approver has to be asked.
+    pub fn foreseen(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
+        let call = asking.call();
+        self.guard(&call).or_else(|| self.decided(asking, &call))
+    }
+
+    fn guard(&self, call: &Call<'_>) -> Option<Permit> {
+        let guarded = self.guarded.iter().map(|it| match it {
+            Guarded::File(path) | Guarded::Folder(path) => real(path),
+        });
+        let guarded: Vec<PathBuf> = guarded.collect();
+        let paths = call.plan.writes.iter().map(|place| {
+            let place = place.real().unwrap_or_else(|_| place.clone());
+            real(&place.absolute())
+        });
+        let is_guarded = |path: &PathBuf| guarded.iter().any(|it| path.starts_with(it));
+        let path = paths.into_iter().find(is_guarded)?;
+        let why = format!(
+            "{} says what is allowed, and only a person changes it",
+            path.display()
+        );
+        Some(denied(&why))
+    }
+
+    /// The decision, where it needs no question.
+    fn decided(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
+        let verdict = self.judge(asking, call);
+        let changes = asking.effects.needs_approval();
+        match (verdict, asking.bare) {
+            (Verdict::Denied(entry), _) => Some(denied(&format!("the rule {entry} forbids it"))),
+            _ if changes && self.mode == Mode::Deny => {
+                Some(denied("calls that change something are refused here"))
+            }
+            (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => Some(Permit::Refused(
+                Refusal::Unprotected(bare.protections.clone()),
+            )),
+            _ if asking.is_doubted => self.denied_before(asking),
+            (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
+            (Verdict::Open, None) if !changes => Some(Permit::Allowed(None)),
+            (Verdict::Open, None) if self.mode == Mode::Auto => {
+                let unnamed = self.lock().unnamed_for_later(call);
+                Some(unnamed.map_or(Permit::Allowed(None), |(path, known)| {
+                    let path = path.display().to_string();
+                    denied(&format!(
+                        "{}; without a question, only a rule that names {path} allows that",
+                        known.warning(&path)
+                    ))
+                }))
+            }
+            _ => self.denied_before(asking),
+        }
+    }
+
+    fn denied_before(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
+        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        let reason = denied.get(&Signature::new(asking.tool, asking.args))?;
+        Some(Permit::Refused(Refusal::Denied {
+            reason: format!("{reason}; this very call was refused before"),
+            instead: "It will not be asked about again in this session. Go on without it, or say what you need it for.".to_owned(),
+        }))
+    }
+
+    async fn ask(
+        &self,
+        asking: PermissionRequest<'_>,
+        call: &Call<'_>,
+        approver: &dyn Approver,
+    ) -> Permit {
+        let because = match self.judge(&asking, call) {
+            Verdict::Asked(entry) => Some(entry),
+            Verdict::Doubted(entry) if self.mode == Mode::Auto => Some(entry),
+            _ => None,
+        };
+        let rules = proposal::of(call, &self.allowing(&asking));
+        // A rule that asks would ask again: no other one can prevent that.
+        // And a doubt is about one call.
+        let may_last = because.is_none() && !asking.is_doubted;
+        let rules = if may_last { rules } else { Vec::new() };
+        let request = ApprovalRequest {
+            tool: asking.tool,
+            args: asking.args,
+            effects: asking.effects,
+            plan: asking.plan,
+            rules: &rules,
+            because: because.as_ref(),
+            unprotected: asking.bare.map(|bare| bare.protections),
+        };
+        let answer = tokio::time::timeout(self.patience, approver.decide(request)).await;
+        match answer {
+            Err(_) => denied(&format!(
+                "nobody answered within {} s",
+                self.patience.as_secs()
+            )),
+            Ok(Decision::Allow) => Permit::Allowed(None),
+            Ok(Decision::AllowForSession) => self.agreed(&asking, &rules),
+            Ok(Decision::AllowAlways) => {
+                let is_kept = !rules.is_empty() && asking.bare.is_none();
+                if let Some(keeper) = self.keeper.as_ref().filter(|_| is_kept) {
+                    keeper.keep(&rules);
+                }
+                self.agreed(&asking, &rules)
+            }
+            Ok(Decision::DenyOnce(reason)) => denied(&reason),
+            Ok(Decision::Deny(reason)) => {
+                self.remember(asking, &reason);
+                denied(&reason)
+            }
+        }
+    }
+
+    fn agreed(&self, asking: &PermissionRequest<'_>, rules: &[Rule]) -> Permit {
+        self.allowing(asking).allow(rules);
+        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        Permit::Allowed((!rules.is_empty()).then(|| rules.join(", ")))
+    }
+
+    fn remember(&self, asking: PermissionRequest<'_>, reason: &str) {
+        let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        if denied.len() < MAX_DENIED {
+            denied.insert(Signature::new(asking.tool, asking.args), reason.to_owned());
+        }
+    }
+}
+
+impl std::fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Permissions")
+            .field("mode", &self.mode)
+            .field("patience", &self.patience)
+            .field("rules", &self.entries())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|folder| {
+        let rest = path.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(rest))
+    });
+    let known = known.unwrap_or_else(|| path.to_owned());
+    // Joining nothing leaves a `/` behind the name of a file.
+    known.components().collect()
+}
+
+fn denied(reason: &str) -> Permit {
+    Permit::Refused(Refusal::Denied {
+        reason: reason.to_owned(),
+        instead: INSTEAD.to_owned(),
+    })
+}
+
+/// The text of the rules that allow a call.
+fn told(entries: &[Entry]) -> String {
+    let mut rules: Vec<String> = entries.iter().map(ToString::to_string).collect();
+    rules.dedup();
+    rules.join(", ")
+}

@@ -1,0 +1,137 @@
+//! Whether a rule stops a call. If it only may, that is enough to ask.
+
+use ptk_sandbox::Place;
+
+use crate::Effect;
+use crate::call::{Call, Target};
+use crate::rule::{Fit, Rule};
+use crate::shell::{CommandLine, Role, ShellCommand};
+
+/// Tools whose rules are about writing: on the paths of any call that writes.
+pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
+/// Tools whose rules are about reading: on the paths of any call that reads.
+pub(super) const READERS: [&str; 7] = [
+    "read_file",
+    "read",
+    "grep",
+    "search_code",
+    "list_files",
+    "glob",
+    "request_code_context",
+];
+
+/// Variables whose values programs run, and starts of their names.
+const CODE: [&str; 18] = [
+    "BASH_ENV",
+    "BASH_FUNC_",
+    "EDITOR",
+    "ENV",
+    "GIT_",
+    "JAVA_TOOL_OPTIONS",
+    "LD_",
+    "MAKEFLAGS",
+    "NODE_OPTIONS",
+    "PAGER",
+    "PERL5OPT",
+    "PROMPT_COMMAND",
+    "PS",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "SHELL",
+    "SSH_ASKPASS",
+    "VISUAL",
+];
+
+/// Whether a rule stops a call.
+pub(super) fn stops(rule: &Rule, call: &Call<'_>) -> Fit {
+    match &call.plan.script {
+        Some(script) if rule.tool() == call.tool => stops_script(rule, script),
+        Some(script) => stops_files(rule, script, call),
+        None => stops_places(rule, call),
+    }
+}
+
+fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
+    let commands = script.commands().iter();
+    let fit = commands.clone().map(|command| rule.stops(command)).max();
+    let fit = fit.unwrap_or(Fit::No);
+    let is_hidden = |role: Role| matches!(role, Role::Blind | Role::File);
+    let assigned = commands.clone().flat_map(|it| &it.assignments);
+    let mut assigned = assigned.chain(script.assigned());
+    let runs = |name: &str| CODE.iter().any(|it| name.starts_with(it));
+    let is_unseen = !script.is_whole()
+        || script.is_guessed()
+        || commands.clone().any(|it| is_hidden(it.role))
+        || assigned.any(|it| runs(&it.name));
+    let mut suspected = script.suspected().iter();
+    if is_unseen || fit == Fit::No && suspected.any(|command| rule.stops(command) > Fit::No) {
+        return fit.max(Fit::Maybe);
+    }
+    fit
+}
+
+/// Whether a rule about paths stops a command line.
+fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
+    let of = |tools: &[&str]| tools.contains(&rule.tool()) && !rule.is_for_all();
+    let (writes, reads) = (of(&WRITERS), of(&READERS));
+    if !writes && !reads {
+        return Fit::No;
+    }
+    let targets_of = |command: &ShellCommand| {
+        if writes {
+            call.written(command)
+        } else {
+            call.read(command)
+        }
+    };
+    let targets = script.commands().iter().flat_map(targets_of);
+    let fits = targets.map(|target| match target {
+        Target::Path(path) | Target::Outside(path) => Fit::from(rule.fits_in(&path)),
+        Target::Unknown => Fit::Maybe,
+    });
+    let fit = fits.max().unwrap_or(Fit::No);
+    let suspected = script.suspected().iter().flat_map(targets_of);
+    let mut suspected = suspected.filter_map(|target| match target {
+        Target::Path(path) | Target::Outside(path) => Some(path),
+        Target::Unknown => None,
+    });
+    if fit == Fit::No && suspected.any(|path| rule.fits_in(&path)) {
+        return Fit::Maybe;
+    }
+    fit
+}
+
+/// Whether a rule stops a call on files. It is about what the call reads or
+/// writes, whichever tool that is.
+fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
+    let plan = call.plan;
+    if rule.fits_declared(plan.declared.as_deref()) {
+        return Fit::from(rule.tool() == call.tool);
+    }
+    if !rule.is_about_paths() {
+        return Fit::No;
+    }
+    let is_own = rule.tool() == call.tool;
+    let (reads, writes) = (
+        READERS.contains(&rule.tool()),
+        WRITERS.contains(&rule.tool()),
+    );
+    let of = |is_meant: bool, effect: Effect, places: &[Place]| {
+        if !is_own && !is_meant {
+            return Fit::No;
+        }
+        let fits = places.iter().map(|place| match call.path_of(place) {
+            Some(path) if rule.fits_path(&path) => Fit::Yes,
+            _ if rule.fits_path(place.relative()) => Fit::Yes,
+            Some(_) => Fit::No,
+            None => Fit::Maybe,
+        });
+        let unknown = if plan.unknown.has(effect) {
+            Fit::Maybe
+        } else {
+            Fit::No
+        };
+        fits.max().unwrap_or(Fit::No).max(unknown)
+    };
+    of(reads, Effect::Read, &plan.reads).max(of(writes, Effect::Write, &plan.writes))
+}
