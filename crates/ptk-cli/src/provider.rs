@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use ptk::llm::http::{HttpProvider, Key, Kind, SERVICES, Service, without_password};
+use ptk::llm::http::{ConnectError, Connection, Key, SERVICES, split_address, without_password};
 use ptk::llm::{CommandProvider, Provider, Script};
 use ptk_local::Library;
-use ptk_protocol::schema::suggest;
 
 use crate::args::ConfigArgs;
 use crate::exit;
@@ -24,9 +23,6 @@ const COMMAND: &str = "cmd:";
 const LOCAL: &str = "local";
 /// The prefix of a model behind a page.
 const BROWSER: &str = "browser:";
-/// The variable with the key for a server that is given only by its address. No
-/// other key is sent there.
-const KEY: &str = "PTK_API_KEY";
 /// The default address of Ollama.
 const OLLAMA: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 11434);
@@ -76,79 +72,32 @@ pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provid
     if let Some(line) = name.strip_prefix(COMMAND) {
         return command(line);
     }
-    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(source) {
-        let keys = match source.address {
-            Some(_) => service.keys,
-            None => &[KEY],
-        };
-        (HttpProvider::elsewhere(service, address)?, keys, false)
-    } else if name.contains("://") {
-        let address = source.address.unwrap_or(name);
-        (
-            HttpProvider::at(Kind::OpenAi, address)?,
-            [KEY].as_slice(),
-            false,
-        )
-    } else {
-        let service = Service::named(name).ok_or_else(|| unknown(name))?;
-        (HttpProvider::new(service)?, service.keys, service.needs_key)
+    let connection = Connection {
+        provider: name,
+        model,
+        address: source.address,
+        key_variable: source.key,
     };
-    let own = source.key.map(|variable| [variable]);
-    let keys = own.as_ref().map_or(keys, |own| own.as_slice());
-    // The service's key may be in the keyring.
-    let service = Service::named(name).filter(|_| needs_key && own.is_none());
-    let key = service.map_or_else(|| Key::of_variables(keys), Key::of_service);
-    if key.is_none() && (needs_key || own.is_some()) {
-        let or = service.map(|_| format!(", or keep one with `ptk keys set {name}`"));
-        let or = or.unwrap_or_default();
-        bail!("{name} wants a key; set {}{or}", keys.join(" or "));
-    }
-    // A key configured for this server is sent there; a service's own key is
-    // sent only to that service, or to an address configured for it.
-    let is_services = own.is_none() && keys != [KEY].as_slice();
-    if key.is_some() && is_services && provider.sends_key_in_cleartext() {
-        bail!(
-            "{name}: others could read the key on its way, because the address begins with \
-             http://; write https://, or name a key for that server with key_variable in [models]"
-        );
-    }
-    let provider = provider.key(key);
-    let model = match model {
-        Some(model) => model.to_owned(),
-        None if needs_key => {
-            bail!("{name} has several models; name one with --model, or in PTK_MODEL")
-        }
-        None => only_model(name, &provider)?,
-    };
-    Ok(Arc::new(provider.with_model(&model)))
+    Ok(Arc::new(connection.open().map_err(in_words)?))
 }
 
-/// The only model of a server, or an error if it has several.
-fn only_model(name: &str, provider: &HttpProvider) -> Result<String> {
-    /// The most names that are listed.
-    const MOST: usize = 10;
-
-    // A runtime of its own, because this may be called inside one.
-    let ask = || {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_all().build()?;
-        Ok::<_, std::io::Error>(runtime.block_on(provider.models()))
-    };
-    let models = std::thread::scope(|scope| scope.spawn(ask).join());
-    let models = models.map_err(|_| anyhow!("{name} could not be asked for its models"))??;
-    match models.as_deref() {
-        Some([only]) => Ok(only.clone()),
-        None | Some([]) => bail!(
-            "{name} does not say which models it has; if it runs, name one with --model, or in PTK_MODEL"
-        ),
-        Some(several) => {
-            let names: Vec<&str> = several.iter().take(MOST).map(String::as_str).collect();
-            let more = if several.len() > MOST { ", …" } else { "" };
-            bail!(
-                "{name} has several models; name one with --model, or in PTK_MODEL: {}{more}",
-                names.join(", ")
-            )
+/// An error of a connection, with what to do about it on the command line.
+fn in_words(error: ConnectError) -> anyhow::Error {
+    match error {
+        ConnectError::Unknown { name, near } => unknown(&name, near),
+        ConnectError::NoKey {
+            ref provider,
+            is_in_keyring: true,
+            ..
+        } => anyhow!("{error}, or keep one with `ptk keys set {provider}`"),
+        ConnectError::KeyInCleartext { .. } => {
+            anyhow!("{error}, or name a key for that server with key_variable in [models]")
         }
+        ConnectError::SeveralModels { .. } | ConnectError::NoModel { .. } => {
+            let told = error.to_string();
+            anyhow!(told.replacen("name one", "name one with --model, or in PTK_MODEL", 1))
+        }
+        error => error.into(),
     }
 }
 
@@ -211,29 +160,9 @@ fn command(line: &str) -> Result<Arc<dyn Provider>> {
     Ok(Arc::new(CommandProvider::new(program, words)))
 }
 
-/// The service and the address of a server that uses the service's API:
-/// `completion:http://127.0.0.1:8000/v1`.
-fn elsewhere(source: ModelSource<'_>) -> Option<(&'static Service, &str)> {
-    let (service, address) = match source.address {
-        // A configured address is used whatever it is, so that nothing is sent
-        // elsewhere.
-        Some(address) => (source.provider, address),
-        None => prefixed(source.provider)?,
-    };
-    Some((Service::named(service)?, address))
-}
-
-/// Splits a name into a service and an address.
-fn prefixed(name: &str) -> Option<(&str, &str)> {
-    let parts = name.split_once(':')?;
-    parts.1.contains("://").then_some(parts)
-}
-
-fn unknown(name: &str) -> anyhow::Error {
-    let names = || SERVICES.iter().map(|service| service.name);
-    let near = suggest::nearest(name, names());
+fn unknown(name: &str, near: Option<&str>) -> anyhow::Error {
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    let known: Vec<&str> = names().collect();
+    let known: Vec<&str> = SERVICES.iter().map(|service| service.name).collect();
     exit::wrong_usage(format!(
         "Provider {name} not registered{near}\n\n  There are: {}, the address of a server that \
          speaks as OpenAI's does, such as http://127.0.0.1:8080/v1, one of these names and the \
@@ -250,7 +179,7 @@ pub(crate) fn lasting(name: &str) -> String {
         let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
         return format!("{SCRIPT}{}", path.display());
     }
-    match prefixed(name) {
+    match split_address(name) {
         Some((service, address)) => format!("{service}:{}", without_password(address)),
         None => without_password(name),
     }

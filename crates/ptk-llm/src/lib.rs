@@ -32,6 +32,7 @@
 //! | `prices` | what requests cost: [`Prices`] |
 //! | [`http`] | models behind HTTP: services by name, and what each kind of server speaks |
 //! | `command` | a command as a model: [`CommandProvider`] |
+//! | `function` | a function as a model: [`provider_fn`] |
 //! | `script/` | a model that gives the replies of a file: [`Script`] |
 //!
 //! What holds:
@@ -46,6 +47,7 @@ mod command;
 mod completion;
 mod delta;
 mod error;
+mod function;
 pub mod http;
 mod known;
 mod memory;
@@ -60,6 +62,7 @@ pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
 pub use delta::{Delta, FinishReason, Passthrough, Usage};
 pub use error::{LlmError, LlmErrorKind};
+pub use function::{FunctionProvider, provider_fn};
 pub use known::{KNOWN_MODELS, KnownModel};
 pub use memory::{FileMemory, InMemory, Memory, ModelProfile, memory_key};
 pub use message::Message;

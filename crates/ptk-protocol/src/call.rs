@@ -6,16 +6,18 @@ use serde_json::Value;
 use crate::{Arguments, Problem, Span};
 
 /// A call of a tool, as it is run, stored and shown to the model again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolCall {
     /// Identifies the call within a conversation. Models reuse and omit ids, so
     /// the program that runs calls gives them ids of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The tool's name, exactly as declared.
     pub name: String,
     /// The arguments by name.
     pub args: Arguments,
     /// The model's reason for the call, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
 }
 

@@ -19,7 +19,7 @@ pub enum Role {
 }
 
 /// One message of a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Message {
     /// The role of the author.
     pub role: Role,
@@ -27,8 +27,10 @@ pub struct Message {
     pub content: String,
     /// Calls that the model made through a native tool API. Calls written as
     /// text are part of `content`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The call that a tool message answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
 

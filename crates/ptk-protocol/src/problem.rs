@@ -81,6 +81,12 @@ macro_rules! problem_codes {
                 match self { $(Self::$name => $text,)* }
             }
 
+            /// The code with this name in JSON.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|code| code.as_str() == name)
+            }
+
             /// How much the problem matters.
             #[must_use]
             pub const fn severity(self) -> Severity {

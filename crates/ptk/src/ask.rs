@@ -114,11 +114,7 @@ impl Session {
             iteration: self.log.turn.iterations,
             kind: ReplyKind::from(parsed.outcome),
             content: parsed.text.trim().to_owned(),
-            tool_calls: parsed
-                .calls
-                .iter()
-                .map(ptk_store::LoggedCall::to_call)
-                .collect(),
+            tool_calls: self.engine.checked(parsed.calls.clone()),
             raw: said.text.clone(),
         }
     }

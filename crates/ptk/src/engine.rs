@@ -7,8 +7,10 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::format::guard::Guard;
 use ptk_protocol::schema::suggest;
-use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, ToolSpec, Toolset, snippet};
-use ptk_store::{Call, SessionInfo, Store};
+use ptk_protocol::{
+    ErrorCode, Formatter, Grammar, ProblemCode, PtkFormatter, ToolSpec, Toolset, snippet,
+};
+use ptk_store::{Call, LoggedCall, LoggedProblem, SessionInfo, Store};
 use ptk_tools::{SnippetFormat, ToolManager};
 
 use crate::constrained::ReplyConstraint;
@@ -136,6 +138,20 @@ impl TurnConfig {
 }
 
 impl Engine {
+    /// The same calls, with what is wrong with their arguments among their
+    /// problems.
+    pub(crate) fn checked(&self, mut calls: Vec<LoggedCall>) -> Vec<LoggedCall> {
+        for call in calls.iter_mut().filter(|call| call.is_runnable()) {
+            if let Err(message) = self.tools.check(&call.to_call()) {
+                call.problems.push(LoggedProblem {
+                    code: ProblemCode::InvalidArguments.as_str().to_owned(),
+                    message,
+                });
+            }
+        }
+        calls
+    }
+
     /// The configuration of a turn with these options.
     pub(crate) fn config(&self, options: RunOptions) -> Result<TurnConfig, RunError> {
         let rank = self.models.iter().position(|model| !model.is_resting());

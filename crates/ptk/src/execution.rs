@@ -7,17 +7,22 @@ use ptk_events::{CallId, ShownCode};
 use ptk_llm::FinishReason;
 use ptk_protocol::{Arguments, Message, ToolResult};
 use ptk_store::{SessionId, Usage};
+use serde::{Serialize, Serializer};
 
 use crate::RunError;
 
 /// The result of a run: the answer or the error, and how it came about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Execution {
     /// Whether there is an answer.
     pub success: bool,
     /// The answer; empty if there is none.
     pub content: String,
     /// Why there is none.
+    #[serde(
+        serialize_with = "write_error",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub error: Option<RunError>,
     /// How often the model was asked.
     pub iterations: u32,
@@ -29,6 +34,7 @@ pub struct Execution {
     /// How many calls were run.
     pub total_tool_calls: u32,
     /// How long the run took.
+    #[serde(rename = "duration_ms", serialize_with = "write_milliseconds")]
     pub duration: Duration,
     /// The usage of all requests, where the models' servers report it.
     pub usage: Usage,
@@ -37,6 +43,10 @@ pub struct Execution {
     pub usage_by_model: BTreeMap<String, Usage>,
     /// Why the last reply ended: an answer that ended by its length is not
     /// whole.
+    #[serde(
+        serialize_with = "write_finish",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub finish: Option<FinishReason>,
     /// The session it is part of.
     pub session: SessionId,
@@ -63,7 +73,7 @@ impl Execution {
 }
 
 /// A call and its result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
     /// The id under which the call was run.
     pub id: CallId,
@@ -74,5 +84,26 @@ pub struct CallRecord {
     /// The result of the call.
     pub result: ToolResult,
     /// How long the call took.
+    #[serde(rename = "duration_ms", serialize_with = "write_milliseconds")]
     pub duration: Duration,
+}
+
+#[expect(clippy::ref_option, reason = "serde passes the field")]
+fn write_error<S: Serializer>(error: &Option<RunError>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&error.as_ref().map_or_else(String::new, ToString::to_string))
+}
+
+#[expect(clippy::ref_option, reason = "serde passes the field")]
+fn write_finish<S: Serializer>(
+    finish: &Option<FinishReason>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(finish.as_ref().map_or("", FinishReason::as_str))
+}
+
+fn write_milliseconds<S: Serializer>(
+    duration: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u128(duration.as_millis())
 }

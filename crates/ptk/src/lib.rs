@@ -40,6 +40,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `ptk`, `builder`, `engine`, `prompt_cache` | [`Ptk`], and what it is put together from |
+//! | `by_name` | models by their names: [`Ptk::model`] |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `model` | a model and how it is asked: [`Model`], and what is noticed of it |
@@ -67,6 +68,7 @@
 
 mod ask;
 mod builder;
+mod by_name;
 mod calls;
 mod compact;
 mod consent;
@@ -103,6 +105,7 @@ pub mod view;
 mod window;
 
 pub use builder::{BuildError, PtkBuilder};
+pub use by_name::ModelNameError;
 pub use compact::Compacted;
 pub use context::ContextUse;
 pub use error::RunError;
@@ -126,6 +129,37 @@ pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
 pub use tokens::{Tokenizer, of_model as tokens_of};
 pub use window::{Estimate, MARGIN, TokenCounter};
+
+/// Makes a tool of an async function.
+///
+/// ```
+/// use ptk::Ptk;
+/// use ptk::llm::Script;
+///
+/// /// Tell the weather in a city.
+/// #[ptk::tool(effects = "none")]
+/// async fn weather(
+///     /// The city, for example "Berlin"
+///     city: String,
+/// ) -> String {
+///     format!("{city}: sunny, 21 degrees")
+/// }
+///
+/// # fn main() -> Result<(), ptk::BuildError> {
+/// let model = Script::new(["Hello."]);
+/// let ptk = Ptk::builder().provider(model).tool(weather()).build()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A tool whose effects are not given may do anything, so that each call needs
+/// approval. A parameter of type `CallContext` is not the model's: it is the
+/// context of the call.
+pub use ptk_macros::tool;
+/// For the parameters of tools.
+pub use schemars;
+/// For the parameters of tools.
+pub use serde;
 
 /// Cancels a run.
 pub use tokio_util::sync::CancellationToken;

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use ptk_llm::{Assembly, Message};
 use ptk_protocol::{Formatter, Message as Said, ToolCall, Toolset};
-use ptk_store::{DEFAULT_CONVERSATION, SessionId};
+use ptk_store::SessionId;
 use ptk_tools::{CallOutcome, CallRequest, RegistryError, Tool, ToolManager};
-use tokio::sync::Mutex;
 
 use crate::engine::Engine;
 use crate::render::Renderer;
 use crate::stop::Stop;
 use crate::{
-    Execution, Iteration, PtkBuilder, Replay, ReplyKind, RunError, RunOptions, Session, Streamed,
-    ask, read, replay,
+    Execution, Iteration, ModelNameError, PtkBuilder, Replay, ReplyKind, RunError, RunOptions,
+    Session, Streamed, ask, by_name, read, replay,
 };
 
 /// Tools and a model, ready to run. Cheap to clone; clones share
@@ -21,8 +20,6 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ptk {
     engine: Arc<Engine>,
-    /// The session of runs that do not name one.
-    default: Arc<Mutex<Option<Session>>>,
 }
 
 impl Ptk {
@@ -32,15 +29,41 @@ impl Ptk {
         PtkBuilder::default()
     }
 
+    /// Starts to build a [`Ptk`] with a model by its name:
+    ///
+    /// | Name | Model |
+    /// |---|---|
+    /// | `openai/gpt-5-mini`, `ollama/qwen3:4b` | a service and its model. The key is in the service's variable, such as `OPENAI_API_KEY` |
+    /// | `http://127.0.0.1:8080/v1` | the only model of a server that speaks as OpenAI's does; the server is asked for its name, which blocks. The key is in `PTK_API_KEY` |
+    /// | `local/qwen2.5-coder-0.5b` | a model that `ptk models pull` has got, with the feature `local` |
+    /// | `cmd:COMMAND` | a command that reads the prompt and prints the reply |
+    /// | `script:FILE` | the replies of a file, for tests |
+    ///
+    /// ```no_run
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let ptk = ptk::Ptk::model("ollama/qwen3:4b")?.build()?;
+    /// println!("{}", ptk.run("Why is the sky blue?").await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is no such model, or its key is missing.
+    pub fn model(name: &str) -> Result<PtkBuilder, ModelNameError> {
+        Ok(Self::builder().provider(by_name::provider(name)?))
+    }
+
     pub(crate) fn new(engine: Engine) -> Self {
         Self {
             engine: Arc::new(engine),
-            default: Arc::default(),
         }
     }
 
-    /// Runs until there is an answer. Earlier runs are remembered: runs one
-    /// after the other are one conversation.
+    /// Runs until there is an answer. Each run is a conversation of its own, so
+    /// that runs can be made at the same time. For one that remembers, use a
+    /// [`session`](Self::session).
     ///
     /// # Errors
     ///
@@ -51,11 +74,9 @@ impl Ptk {
     }
 
     /// Runs until there is an answer or an error, and returns how it came
-    /// about.
+    /// about. Each run is a conversation of its own.
     pub async fn execute(&self, prompt: impl Into<String>, options: RunOptions) -> Execution {
-        let mut default = self.default.lock().await;
-        let session = default.get_or_insert_with(|| self.session(default_conversation()));
-        session.execute(prompt, options).await
+        self.new_session().execute(prompt, options).await
     }
 
     /// The same as [`execute`](Self::execute), under the name that it has in
@@ -66,6 +87,12 @@ impl Ptk {
         options: RunOptions,
     ) -> Execution {
         self.execute(prompt, options).await
+    }
+
+    /// A new session: a conversation whose runs remember those before them.
+    #[must_use]
+    pub fn new_session(&self) -> Session {
+        self.session(SessionId::new())
     }
 
     /// The session of this id, new or not. Each should be open only once at a
@@ -129,11 +156,7 @@ impl Ptk {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),
             content: parsed.text.trim().to_owned(),
-            tool_calls: parsed
-                .calls
-                .iter()
-                .map(ptk_store::LoggedCall::to_call)
-                .collect(),
+            tool_calls: engine.checked(parsed.calls),
             raw: said.text,
         })
     }
@@ -175,8 +198,4 @@ impl Ptk {
     pub fn options(&self) -> RunOptions {
         self.engine.options.clone()
     }
-}
-
-fn default_conversation() -> SessionId {
-    DEFAULT_CONVERSATION.parse().unwrap_or_default()
 }

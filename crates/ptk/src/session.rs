@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ptk_events::{CallId, Correlation, EventKind, RequestId};
 use ptk_llm::FinishReason;
-use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
+use ptk_protocol::{ErrorCode, ExecutionError, Message};
 use ptk_store::{
     Content, NewEntry, Next, ReplyRejected, SessionId, Transcript, TurnBegan, TurnEnded,
     TurnOutcome,
@@ -66,8 +66,9 @@ pub struct Iteration {
     pub kind: ReplyKind,
     /// The prose.
     pub content: String,
-    /// The calls, whether they can be run or not.
-    pub tool_calls: Vec<ToolCall>,
+    /// The calls, each with its status and problems: not all of them can be run
+    /// ([`LoggedCall::is_runnable`](ptk_store::LoggedCall::is_runnable)).
+    pub tool_calls: Vec<ptk_store::LoggedCall>,
     /// The text of the model, unchanged.
     pub raw: String,
 }

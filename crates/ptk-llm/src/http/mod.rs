@@ -4,6 +4,7 @@
 mod answer;
 mod anthropic;
 mod completion;
+mod connect;
 mod events;
 mod failure;
 mod gemini;
@@ -26,6 +27,7 @@ use serde_json::{Map, Value};
 
 use crate::{Delta, FinishReason, Form, Message, Request};
 
+pub use connect::{ConnectError, Connection, KEY_VARIABLE, split_address};
 pub use key::Key;
 pub use keyring::{Keyring, KeyringError};
 pub use sending::{HttpProvider, SetupError};

@@ -1,7 +1,7 @@
 //! Calls, before they act and after they ended.
 
 use ptk_events::CallId;
-use ptk_protocol::{Arguments, ParsedCall, Problem, Status, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ParsedCall, Problem, ProblemCode, Status, ToolCall, ToolResult};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -54,6 +54,16 @@ impl LoggedCall {
             dialect: None,
             problems: Vec::new(),
         }
+    }
+
+    /// Whether the call may run: it is whole, and nothing about it is a fault.
+    #[must_use]
+    pub fn is_runnable(&self) -> bool {
+        let is_fault = |problem: &LoggedProblem| {
+            let code = ProblemCode::named(&problem.code);
+            code.is_none_or(|code| code.severity().is_fault())
+        };
+        self.status != Some(Status::Truncated) && !self.problems.iter().any(is_fault)
     }
 
     /// The call as the model made it.

@@ -84,14 +84,75 @@ async fn what_was_said_before_is_known() {
     let scene = Scene::new();
     let model = Model::of_replies(vec!["Hello, Ada.".to_owned(), "Ada.".to_owned()]);
     let ptk = scene.builder(model.clone()).build().unwrap();
-    ptk.run("I am Ada.").await.unwrap();
-    assert_eq!(ptk.run("Who am I?").await.unwrap(), "Ada.");
+    let mut session = ptk.new_session();
+    session.run("I am Ada.").await.unwrap();
+    assert_eq!(session.run("Who am I?").await.unwrap(), "Ada.");
     let asked = model.requests().pop().unwrap();
     let said: Vec<&str> = asked.messages.iter().map(ptk::llm::Message::text).collect();
     assert_eq!(said, ["I am Ada.", "Hello, Ada.", "Who am I?"]);
 
     let mut other = ptk.session("another".parse().unwrap());
     assert_eq!(other.run("Who am I?").await.unwrap(), "Hello, Ada.");
+}
+
+/// Runs without a session know nothing of each other, and none waits for
+/// another: each model call here waits for the other one.
+#[tokio::test]
+async fn runs_are_one_shot_and_concurrent() {
+    let scene = Scene::new();
+    let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+    let model = ptk::llm::provider_fn("meeting", move |prompt: String| {
+        let meeting = std::sync::Arc::clone(&meeting);
+        async move {
+            meeting.wait().await;
+            let known = ["zebra", "giraffe"]
+                .into_iter()
+                .filter(|word| prompt.contains(word));
+            Ok::<_, std::io::Error>(known.collect::<Vec<_>>().join(" and "))
+        }
+    });
+    let ptk = scene.builder(model).build().unwrap();
+    let both = async { tokio::join!(ptk.run("Say zebra."), ptk.run("Say giraffe.")) };
+    let patience = std::time::Duration::from_secs(30);
+    let (one, two) = tokio::time::timeout(patience, both).await.unwrap();
+    assert_eq!(
+        (one.unwrap(), two.unwrap()),
+        ("zebra".to_owned(), "giraffe".to_owned())
+    );
+}
+
+/// A call that cannot run is told apart from one that can.
+#[tokio::test]
+async fn an_invalid_call_does_not_look_runnable() {
+    let scene = Scene::new();
+    let right = call("read_file", &json!({"path": "notes.txt"}));
+    let wrong = call("read_file", &json!({"nonsense": true}));
+    let ptk = scene.ptk(&[&format!("{right}\n{wrong}")]);
+    let asked = [ptk::protocol::Message::user("Go")];
+    let reply = ptk.iterate(&asked, ptk.options()).await.unwrap();
+    let runnable = reply
+        .tool_calls
+        .iter()
+        .map(ptk::store::LoggedCall::is_runnable);
+    let runnable: Vec<bool> = runnable.collect();
+    assert_eq!(runnable, [true, false], "{reply:?}");
+    assert!(!reply.tool_calls[1].problems.is_empty());
+}
+
+/// What programs store or send of a run.
+#[tokio::test]
+async fn a_run_can_be_serialised() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[&call("read_file", &json!({"path": "notes.txt"})), "Milk."]);
+    let run = ptk.execute("What do the notes say?", ptk.options()).await;
+    let json = serde_json::to_value(&run).unwrap();
+    assert_eq!(json["content"], "Milk.");
+    assert_eq!(json["finish"], "stop");
+    assert_eq!(json["tool_calls"][0]["tool"], "read_file");
+    assert!(json["duration_ms"].is_u64() && json.get("error").is_none());
+    let failed = ptk.execute("Again", ptk.options()).await;
+    let json = serde_json::to_value(&failed).unwrap();
+    assert!(json["error"].as_str().unwrap().contains("script"), "{json}");
 }
 
 /// Without tools, with tools, and a tool without a model.

@@ -104,9 +104,9 @@ async fn an_error_is_told_and_can_have_an_answer() {
         })
         .build()
         .unwrap();
-    assert_eq!(ptk.run("Go").await.unwrap(), "I cannot answer now.");
+    let mut session = ptk.new_session();
+    assert_eq!(session.run("Go").await.unwrap(), "I cannot answer now.");
     assert!(seen.lock().unwrap()[0].contains("script has no further reply"));
-    let mut session = ptk.session("ptkHistory".parse().unwrap());
     let transcript = session.transcript().await.unwrap();
     assert_eq!(transcript.items().len(), 2);
 }

@@ -177,7 +177,8 @@ async fn native_calls_are_told_in_words_to_a_model_that_has_none() {
         .store(store.clone())
         .build()
         .unwrap();
-    ptk.run("Go").await.unwrap();
+    let id: ptk::store::SessionId = "native".parse().unwrap();
+    ptk.session(id.clone()).run("Go").await.unwrap();
 
     let model = Model::new(|_| text("Yes."));
     let ptk = scene.builder(model.clone()).store(store).build().unwrap();
@@ -185,7 +186,7 @@ async fn native_calls_are_told_in_words_to_a_model_that_has_none() {
         mode: Mode::Text,
         ..RunOptions::default()
     };
-    ptk.execute("Sure?", options).await;
+    ptk.session(id).execute("Sure?", options).await;
     let said: Vec<String> = model.requests()[0]
         .messages
         .iter()

@@ -59,13 +59,13 @@ async fn cancelling_ends_the_run_wherever_it_is() {
             run.error
         );
         assert!(start.elapsed() < Duration::from_secs(8));
-        let id = "ptkHistory".parse().unwrap();
-        let log = store.read(&id, Stretch::last(1)).await.unwrap();
+        let id = &run.session;
+        let log = store.read(id, Stretch::last(1)).await.unwrap();
         let EntryKind::TurnEnded(ended) = log[0].kind() else {
             panic!("the turn is open")
         };
         assert_eq!(ended.outcome, TurnOutcome::Cancelled);
-        let overview = store.session(&id).await.unwrap().unwrap();
+        let overview = store.session(id).await.unwrap().unwrap();
         assert_eq!(overview.turns, 1);
     }
 }

@@ -43,9 +43,10 @@ async fn a_long_conversation_always_fits() {
         .system("Be brief.")
         .build()
         .unwrap();
+    let mut session = ptk.new_session();
     for turn in 0..30 {
         let prompt = format!("Question {turn}? {}", "because ".repeat(10));
-        let run = ptk.execute(prompt, windowed(1000)).await;
+        let run = session.execute(prompt, windowed(1000)).await;
         assert!(run.success, "{:?}", run.error);
     }
     let most = u64::from(1000 - 100 - 1000 * MARGIN / 100);
@@ -152,8 +153,9 @@ async fn the_model_can_sum_up_what_is_left_out() {
         compaction: Compaction::Summarise,
         ..windowed(1000)
     };
+    let mut session = ptk.new_session();
     for _ in 0..10 {
-        let run = ptk
+        let run = session
             .execute("I am Ada. Name a prime.", options.clone())
             .await;
         assert!(run.success, "{:?}", run.error);
@@ -179,8 +181,9 @@ async fn a_window_that_is_smaller_than_thought_is_found_out() {
         .builder(script.with_capabilities(Capabilities::default()))
         .build()
         .unwrap();
+    let mut session = ptk.new_session();
     for _ in 0..3 {
-        ptk.run("Go").await.unwrap();
+        session.run("Go").await.unwrap();
     }
-    assert_eq!(ptk.run("And now?").await.unwrap(), "Short.");
+    assert_eq!(session.run("And now?").await.unwrap(), "Short.");
 }
