@@ -29,7 +29,8 @@ use syn::{
 /// - The doc comment of the function is the description that the model reads,
 ///   the doc comments of its parameters describe those. A parameter of type
 ///   `Option` may be left out; one of type `CallContext` is not the model's, it
-///   is the context of the call.
+///   is the context of the call. `#[serde(…)]` and `#[schemars(…)]` on
+///   parameters hold as they do on the fields of a struct.
 /// - `effects = "…"` says what the tool does: `none`, or any of `read`,
 ///   `write`, `execute` and `network`. A tool with effects other than `read`
 ///   needs approval. Without `effects` the tool may do anything, so that each
@@ -185,7 +186,8 @@ enum Argument {
 struct Parameters {
     /// Those of the function, without their doc comments.
     inputs: Code,
-    /// Those that the model gives, with their doc comments.
+    /// Those that the model gives, with their doc comments and what they say
+    /// to serde and schemars.
     fields: Vec<Code>,
     passed: Vec<Argument>,
 }
@@ -202,10 +204,6 @@ impl Parameters {
                 return Err(Error::new(input.span(), "a tool takes no `self`"));
             };
             let (attributes, kind) = (&input.attrs, &input.ty);
-            let documents: Vec<&Attribute> = attributes
-                .iter()
-                .filter(|attribute| attribute.path().is_ident("doc"))
-                .collect();
             let pattern = &input.pat;
             parameters.inputs.extend(quote!(#pattern: #kind,));
             if is_named(kind, "CallContext") {
@@ -221,7 +219,9 @@ impl Parameters {
                 return Err(Error::new(reference.span(), message));
             }
             let name = name.ident.clone();
-            parameters.fields.push(quote!(#(#documents)* #name: #kind,));
+            parameters
+                .fields
+                .push(quote!(#(#attributes)* #name: #kind,));
             parameters.passed.push(Argument::Field(name));
         }
         Ok(parameters)

@@ -140,6 +140,28 @@ impl ToolError {
     }
 }
 
+impl From<String> for ToolError {
+    fn from(message: String) -> Self {
+        Self::user(message)
+    }
+}
+
+impl From<&str> for ToolError {
+    fn from(message: &str) -> Self {
+        Self::user(message)
+    }
+}
+
+impl From<io::Error> for ToolError {
+    fn from(error: io::Error) -> Self {
+        let told = Self::system(error.to_string());
+        if may_pass(&error) {
+            return told.transient();
+        }
+        told
+    }
+}
+
 impl From<PathError> for ToolError {
     fn from(error: PathError) -> Self {
         let error_type = match error.kind() {

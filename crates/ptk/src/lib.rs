@@ -152,6 +152,19 @@ pub use window::{Estimate, MARGIN, TokenCounter};
 /// # }
 /// ```
 ///
+/// It is an error if the description is missing, or an effect is not known:
+///
+/// ```compile_fail
+/// #[ptk::tool(effects = "none")]
+/// async fn undocumented() {}
+/// ```
+///
+/// ```compile_fail
+/// /// Tell the time.
+/// #[ptk::tool(effects = "time travel")]
+/// async fn time() {}
+/// ```
+///
 /// A tool whose effects are not given may do anything, so that each call needs
 /// approval. A parameter of type `CallContext` is not the model's: it is the
 /// context of the call.

@@ -13,6 +13,7 @@ mod calling;
 mod context;
 mod failing;
 mod forging;
+mod function_tools;
 mod helping;
 mod holding;
 mod hooks;
