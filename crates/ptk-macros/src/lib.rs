@@ -2,7 +2,7 @@
 //!
 //! Use it through the crate `ptk`: the code that it writes names that crate.
 //!
-//! ```ignore
+//! ```text
 //! /// Tell the weather in a city.
 //! #[ptk::tool(effects = "network")]
 //! async fn weather(
