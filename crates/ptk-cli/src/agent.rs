@@ -82,11 +82,8 @@ impl SessionHandle {
             None if args.go_on => {
                 let workspace = sessions::workspace(config)?;
                 let last = sessions::last(&store, &workspace, false).await?;
-                let none = || {
-                    anyhow!(
-                        "there is no session in this workspace to go on with; leave out --continue"
-                    )
-                };
+                let none =
+                    || anyhow!("this workspace has no session to continue; leave out --continue");
                 Some(last.ok_or_else(none)?)
             }
             None => None,
@@ -284,9 +281,7 @@ impl WorkspaceContext {
                 || "see `ptk tools list`".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(exit::wrong_usage(format!(
-                "there is no tool `{name}`; {near}"
-            )));
+            return Err(exit::wrong_usage(format!("unknown tool `{name}`; {near}")));
         }
         let is_chosen = |name: &str| match chosen {
             Some(chosen) => chosen.iter().any(|it| it == name),

@@ -56,7 +56,7 @@ pub(crate) struct Nobody;
 impl Approver for Nobody {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
-        let mut why = "nobody can be asked here; run it on a terminal".to_owned();
+        let mut why = "there is no terminal to ask on; run it on a terminal".to_owned();
         match (request.because, rules.is_empty()) {
             (Some(rule), _) => why = format!("{why}, because of the rule {rule}"),
             (None, true) => why.push_str(", or with --approve auto"),
@@ -71,7 +71,7 @@ impl Approver for Nobody {
     }
 
     fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
-        let why = "nobody can be asked here; run it on a terminal, or without --review";
+        let why = "there is no terminal to ask on; run it on a terminal, or without --review";
         Box::pin(std::future::ready(Decision::DenyOnce(why.to_owned())))
     }
 }
@@ -132,8 +132,10 @@ impl TerminalApprover {
         gone.is_gone.store(true, Ordering::Relaxed);
         match answer {
             Ok(Ok(decision)) => decision,
-            Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
-            Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
+            Ok(Err(error)) => {
+                Decision::DenyOnce(format!("the question could not be asked: {error}"))
+            }
+            Err(_) => Decision::DenyOnce("the question could not be asked".to_owned()),
         }
     }
 }
@@ -186,7 +188,7 @@ impl Sheet {
         loop {
             terminal.say(&self.choices())?;
             let Some(answer) = terminal.line(gone)? else {
-                return Ok(Decision::DenyOnce("nobody answered".to_owned()));
+                return Ok(Decision::DenyOnce("there was no answer".to_owned()));
             };
             match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(Decision::Allow),
@@ -216,7 +218,7 @@ impl Sheet {
             None => "",
         };
         if !question.has_session() {
-            return format!("\nLet it? y once, n no{more}, ? help: ");
+            return format!("\nAllow? y once, n no{more}, ? help: ");
         }
         let rules = &question.rules;
         let (always, are) = if question.has_always() {
@@ -225,7 +227,7 @@ impl Sheet {
             ("", "s is")
         };
         format!(
-            "\nLet it? y once, s this session{always}, n no{more}, ? help\n\
+            "\nAllow? y once, s this session{always}, n no{more}, ? help\n\
              {are} for {STRONG}{rules}{STRONG:#}: "
         )
     }

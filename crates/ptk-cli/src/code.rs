@@ -31,9 +31,8 @@ pub(crate) fn index(workspace: &Workspace) -> Result<Index> {
 /// The folder for the index of this workspace.
 fn place(root: &Path) -> Result<PathBuf> {
     let state = ptk_sandbox::state_folder();
-    let state = state.ok_or_else(|| {
-        anyhow!("there is no place for the index: set PTK_STATE to a folder for it")
-    })?;
+    let state = state
+        .ok_or_else(|| anyhow!("no folder for the index: set PTK_STATE to a folder for it"))?;
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     let name = name.get(..DIGITS).unwrap_or_default();
     Ok(state.join(FOLDER).join(name))

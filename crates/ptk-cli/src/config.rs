@@ -272,7 +272,7 @@ pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
         Some(folder) => {
             ensure!(
                 folder.is_dir(),
-                "the workspace {} is no folder",
+                "the workspace {} is not a folder",
                 folder.display()
             );
             folder.join(FILE)

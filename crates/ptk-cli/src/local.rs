@@ -41,7 +41,7 @@ fn only(library: &Library) -> Result<String> {
     let models: Vec<_> = listing.answering().collect();
     match models.as_slice() {
         [] => bail!(
-            "there is no model on this machine yet; get one with `ptk models pull`, or name a file with --model FILE.gguf"
+            "no model is installed; get one with `ptk models pull`, or name a file with --model FILE.gguf"
         ),
         [model] => Ok(model.entry.name.clone()),
         several => {

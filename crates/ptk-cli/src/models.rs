@@ -295,7 +295,7 @@ impl Models {
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let known: Vec<&str> = names().collect();
         anyhow!(
-            "there is no model `{name}` in [models]{near}\n\n  There are: {}. To ask another one, say where it is with --provider.",
+            "model `{name}` not found in [models]{near}\n\n  There are: {}. To use another model, name its provider with --provider.",
             known.join(", ")
         )
     }

@@ -79,7 +79,7 @@ fn profile(name: &str) -> Result<PathBuf> {
     );
     let state = ptk_sandbox::state_folder();
     let state = state.ok_or_else(|| {
-        anyhow!("there is no place for the browser's profile: neither PTK_STATE nor HOME is set")
+        anyhow!("no folder for the browser's profile: neither PTK_STATE nor HOME is set")
     })?;
     let folder = state.join(PROFILES).join(name);
     Ok(std::path::absolute(&folder).unwrap_or(folder))
@@ -91,7 +91,7 @@ fn unknown(name: &str, described: &[String]) -> anyhow::Error {
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let known: Vec<&str> = known.collect();
     anyhow!(
-        "there is no page `{name}`{near}\n\n  There are: {}. Describe others under [[pages]] in \
+        "unknown page `{name}`{near}\n\n  There are: {}. Describe others under [[pages]] in \
          your own ptk.toml; docs/browser.md says how.",
         known.join(", ")
     )

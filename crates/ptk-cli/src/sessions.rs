@@ -61,9 +61,8 @@ pub(crate) fn open_to_read() -> Result<Option<SqliteStore>> {
 }
 
 fn path() -> Result<PathBuf> {
-    let folder = ptk_sandbox::state_folder().ok_or_else(|| {
-        anyhow!("there is no place for sessions: neither PTK_STATE nor HOME is set")
-    })?;
+    let folder = ptk_sandbox::state_folder()
+        .ok_or_else(|| anyhow!("no folder for sessions: neither PTK_STATE nor HOME is set"))?;
     Ok(folder.join(FILE))
 }
 
@@ -155,7 +154,7 @@ pub(crate) async fn existing(store: &dyn Store, text: &str) -> Result<Overview> 
 }
 
 pub(crate) fn unknown(text: &str) -> anyhow::Error {
-    anyhow!("there is no session `{text}`; `ptk sessions list --all` shows those there are")
+    anyhow!("session `{text}` not found; `ptk sessions list --all` lists all sessions")
 }
 
 /// The last session of a workspace; with `is_interrupted`, the last one that

@@ -155,7 +155,7 @@ fn what_is_wrong_is_said() {
         (
             vec!["search", "x", "--path", "src/[a"],
             2,
-            "`src/[a` is no glob: unclosed character class",
+            "`src/[a` is not a glob: unclosed character class",
         ),
         (
             vec!["search", "x", "--no-update", "--workspace", "src"],

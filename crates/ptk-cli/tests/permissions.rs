@@ -166,7 +166,7 @@ fn a_command_is_asked_about_with_its_rule() {
 
     git status --short
 
-    Let it? y once, s this session, a always, n no, ? help
+    Allow? y once, s this session, a always, n no, ? help
     s and a are for bash(git status *):
     ");
     terminal.answer("?");
@@ -177,7 +177,7 @@ fn a_command_is_asked_about_with_its_rule() {
       a  the same from now on, in this workspace; `ptk permissions` takes it back
       n  it does not run, nor does the same call until ptk ends
 
-    Let it? y once, s this session, a always, n no, ? help
+    Allow? y once, s this session, a always, n no, ? help
     s and a are for bash(git status *):
     ");
     terminal.answer("n");
@@ -195,7 +195,7 @@ fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
 
     ! rm would delete 1,204 files, 3.1 MB, in build/
 
-    Let it? y once, n no, ? help:
+    Allow? y once, n no, ? help:
     ");
     terminal.answer("a");
     let again = terminal.question();
@@ -220,7 +220,7 @@ fn what_a_model_says_does_not_hide_the_command() {
 
     It says: git status
 
-    Let it? y once, s this session, a always, n no, ? help
+    Allow? y once, s this session, a always, n no, ? help
     s and a are for bash(touch 'a\u{ad}b'):
     ");
     terminal.answer("n");
@@ -254,7 +254,7 @@ fn what_runs_later_is_said_and_not_written_unasked() {
 
     ! .envrc runs later, outside the sandbox, by direnv
 
-    Let it? y once, n no, ? help:
+    Allow? y once, n no, ? help:
     ");
     terminal.answer("n");
     terminal.rest();
@@ -282,7 +282,7 @@ fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
     -two
     +2\u{1b}[2J\u{202e}
 
-    Let it? y once, s this session, a always, n no, ? help
+    Allow? y once, s this session, a always, n no, ? help
     s and a are for edit(a.txt):
     ");
     terminal.answer("s");
@@ -317,7 +317,7 @@ fn always_is_kept_listed_and_removed() {
     What changes something and fits no rule is asked about (ask).
     ");
     insta::assert_snapshot!(scene.ptk(&["permissions", "list", "--json"]).1, @r#"{"action":"allow","rule":"bash(cat a.txt)","source":"FOLDER/config/ptk/permissions.toml","in_force":true}"#);
-    insta::assert_snapshot!(scene.ptk(&["permissions", "remove", "bash(cat a.tx)"]).1, @"error: there is no rule bash(cat a.tx); did you mean `bash(cat a.txt)`?");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "remove", "bash(cat a.tx)"]).1, @"error: rule bash(cat a.tx) not found; did you mean `bash(cat a.txt)`?");
     insta::assert_snapshot!(scene.ptk(&["permissions", "remove", "bash(cat a.txt)"]).1, @"Removed bash(cat a.txt) from FOLDER/config/ptk/permissions.toml.");
     insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
     No rules.
@@ -330,8 +330,8 @@ fn always_is_kept_listed_and_removed() {
 #[test]
 fn nobody_who_can_be_asked_is_a_no_that_says_what_helps() {
     let scene = Scene::new();
-    insta::assert_snapshot!(scene.bash("cargo test -q").1, @"error: bash was not allowed: nobody can be asked here; run it on a terminal, with --approve auto, or allow bash(cargo test *) in ptk's permissions.toml");
-    insta::assert_snapshot!(scene.bash("rm a.txt").1, @"error: bash was not allowed: nobody can be asked here; run it on a terminal, or with --approve auto");
+    insta::assert_snapshot!(scene.bash("cargo test -q").1, @"error: bash was not allowed: there is no terminal to ask on; run it on a terminal, with --approve auto, or allow bash(cargo test *) in ptk's permissions.toml");
+    insta::assert_snapshot!(scene.bash("rm a.txt").1, @"error: bash was not allowed: there is no terminal to ask on; run it on a terminal, or with --approve auto");
     let deny = scene.ptk(&[
         "tools",
         "call",
@@ -356,7 +356,7 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     - permissions.mode  auto: what fits no rule runs  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
-    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
+    - does not count: ptk.toml may have come with code of others. `ptk permissions trust` lets it.
     ");
     let mut terminal = scene.bash_at_terminal("cat a.txt");
     let question = terminal.question();
@@ -424,13 +424,13 @@ fn an_endpoint_of_a_strangers_file_is_not_asked() {
     let declared = "[[tools]]\nname = \"ping\"\ndescription = \"Ping\"\nurl = \"http://127.0.0.1:9/\"\nheaders = [[\"X\", \"k=$SOME_KEY, $OTHER\"]]\n";
     fs::write(scene.path("ptk.toml"), declared).unwrap();
     let called = scene.ptk(&["tools", "call", "ping", "{}", "--approve", "auto"]);
-    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.");
+    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with code of others. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.");
     insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
     No rules.
     - tools.ping  asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
-    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
+    - does not count: ptk.toml may have come with code of others. `ptk permissions trust` lets it.
     ");
     insta::assert_snapshot!(scene.ptk(&["permissions", "trust", "--yes"]).1, @r"
     Once ptk.toml is trusted, this counts:
@@ -534,7 +534,7 @@ fn a_rule_that_is_none_is_told_with_its_place() {
         "[permissions]\nallow = [\n  \"bash(ls\",\n]\n",
     )
     .unwrap();
-    insta::assert_snapshot!(scene.bash("ls").1, @"error: ptk.toml:3:4: `bash(ls` is no rule: its bracket is not closed");
+    insta::assert_snapshot!(scene.bash("ls").1, @"error: ptk.toml:3:4: `bash(ls` is not a rule: its bracket is not closed");
     fs::write(scene.path("ptk.toml"), "[permissions]\nalow = []\n").unwrap();
     insta::assert_snapshot!(scene.bash("ls").1, @"error: ptk.toml:2:1: unknown field `alow`, expected one of `mode`, `allow`, `ask`, `deny`, `patience`; did you mean `allow`?");
 }
@@ -547,7 +547,7 @@ fn a_question_without_an_answer_is_a_no() {
     terminal.question();
     insta::assert_snapshot!(terminal.rest(), @r"
 
-    error: bash was not allowed: nobody answered within 1 s
+    error: bash was not allowed: there was no answer within 1 s
     ");
 }
 
@@ -559,7 +559,7 @@ fn an_interrupt_is_a_no() {
     terminal.session.send_control('c').unwrap();
     let said = terminal.rest();
     assert!(
-        said.contains("it was cancelled while somebody was asked"),
+        said.contains("it was cancelled while a person was being asked"),
         "{said}"
     );
     assert!(scene.path("a.txt").exists());
@@ -572,7 +572,7 @@ fn the_end_of_the_input_is_a_no() {
     terminal.question();
     terminal.session.send_control('d').unwrap();
     let said = terminal.rest();
-    assert!(said.contains("nobody answered"), "{said}");
+    assert!(said.contains("there was no answer"), "{said}");
     assert!(Path::new(&scene.path("a.txt")).exists());
 }
 
@@ -611,7 +611,7 @@ fn what_cannot_be_protected_is_asked_about() {
 
     ! The sandbox would not be complete: without attributes of other files (the system refuses a namespace of mounts: No space left on device (os error 28))
 
-    Let it? y once, s this session, n no, ? help
+    Allow? y once, s this session, n no, ? help
     s is for bash(cat a.txt):
     ");
     terminal.answer("a");
@@ -625,7 +625,7 @@ fn what_cannot_be_protected_is_asked_about() {
       without it from now on, write [sandbox] and unprotected = "allow" into
       ~/.config/ptk/ptk.toml.
 
-    Let it? y once, s this session, n no, ? help
+    Allow? y once, s this session, n no, ? help
     s is for bash(cat a.txt):
     "#);
     terminal.answer("s");
@@ -655,7 +655,11 @@ fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
     ");
     let asked = scene.said_by(scene.unprotected_command(&call));
     assert_eq!(asked.0, refused.0);
-    assert!(asked.1.contains("nobody can be asked here"), "{}", asked.1);
+    assert!(
+        asked.1.contains("there is no terminal to ask on"),
+        "{}",
+        asked.1
+    );
     // Not even on a terminal: with `--approve auto` there are no questions.
     let terminal = scene.terminal(scene.unprotected_command(&auto));
     assert_eq!(terminal.rest(), refused.1);

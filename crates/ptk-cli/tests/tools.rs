@@ -161,7 +161,7 @@ fn a_person_is_told_of_commands_not_of_tools() {
     let refused = told(&scene, &["call", "bash", r#"{"command": "ls"}"#]);
     assert_eq!(
         refused,
-        "error: bash was not allowed: nobody can be asked here; run it on a terminal, with --approve auto, or allow bash(ls) in ptk's permissions.toml\n"
+        "error: bash was not allowed: there is no terminal to ask on; run it on a terminal, with --approve auto, or allow bash(ls) in ptk's permissions.toml\n"
     );
 }
 
@@ -171,7 +171,7 @@ fn wrong_usage_shows_the_usage_of_the_command() {
     for (args, expected) in [
         (
             &["call", "reed_file", "{}"][..],
-            "error: there is no tool `reed_file`; did you mean `read_file`?\n\nUsage: ptk tools call [OPTIONS] <NAME> [JSON]\n",
+            "error: unknown tool `reed_file`; did you mean `read_file`?\n\nUsage: ptk tools call [OPTIONS] <NAME> [JSON]\n",
         ),
         (&["call", "read_file", "{"], "\n\nUsage: ptk tools call "),
         (&["show", "nobody"], "\n\nUsage: ptk tools show "),
@@ -382,7 +382,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
         ),
         (
             format!("{GOOD}{parameters}\n"),
-            "1:1: the tool `t`: `parameters.properties.p.type` is \"strin\", which is no type; did you mean `string`?",
+            "1:1: the tool `t`: `parameters.properties.p.type` is \"strin\", which is not a type; did you mean `string`?",
         ),
         (
             format!("{GOOD}[diagnostics]\nformt = \"gcc\"\n"),

@@ -180,7 +180,10 @@ fn what_cannot_be_done_is_told_with_its_exit_code() {
     scene.write("a", "theirs");
     let (code, _, told) = scene.undo(&[]);
     assert_eq!(code, 1);
-    assert!(told.contains("a: changed since by somebody else"), "{told}");
+    assert!(
+        told.contains("a: changed since by another program or a person"),
+        "{told}"
+    );
     assert_eq!(fs::read_to_string(scene.path("a")).unwrap(), "theirs");
 
     scene.write("ptk.toml", "[undo]\nenabled = false\n");
@@ -190,7 +193,10 @@ fn what_cannot_be_done_is_told_with_its_exit_code() {
         told.starts_with("ptk.toml is not trusted, so these settings are ignored: undo."),
         "{told}"
     );
-    assert!(told.contains("changed since by somebody else"), "{told}");
+    assert!(
+        told.contains("changed since by another program or a person"),
+        "{told}"
+    );
     let (code, _, told) = scene.undo(&["--config", "ptk.toml"]);
     assert_eq!(code, 1);
     assert!(told.contains("undo is switched off"), "{told}");

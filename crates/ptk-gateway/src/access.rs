@@ -83,7 +83,7 @@ impl Keys {
         let exposure = exposure(&path)?;
         let (keys, changed) = load(&path)?;
         if keys.is_empty() {
-            let message = "there is no key in it; write a name and a key in a line";
+            let message = "it contains no key; write a name and a key on each line";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(Self {
@@ -229,7 +229,7 @@ impl Key {
                 .ok_or_else(|| format!("`{word}` is unknown"))?;
             let number: u32 = number
                 .parse()
-                .map_err(|_| format!("`{number}` is no number"))?;
+                .map_err(|_| format!("`{number}` is not a number"))?;
             if number == 0 {
                 return Err(format!("{what} is 0, so the key could not be used"));
             }
@@ -357,7 +357,7 @@ impl AccessPolicy {
         let host = host(headers, uri)?;
         if !self.any_host && !self.is_own(host) {
             return Err(forbidden(format!(
-                "`{host}` is no name of this server; name it with --host if it is"
+                "`{host}` is not a name of this server; if it is one, add it with --host"
             )));
         }
         let Some(origin) = headers.get(ORIGIN) else {

@@ -153,7 +153,7 @@ impl Inner {
 #[non_exhaustive]
 pub enum BuildError {
     /// There is no model to serve.
-    #[error("there is no model to serve")]
+    #[error("no model to serve")]
     NoModel,
     /// Replies cannot be kept.
     #[error("replies cannot be kept in {folder}: {error}")]

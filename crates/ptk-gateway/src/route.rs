@@ -165,7 +165,7 @@ impl Routes {
         );
         let known: Vec<&str> = self.names().collect();
         let message = format!(
-            "There is no model `{name}`{near} There are: {}",
+            "Model `{name}` not found{near} There are: {}",
             known.join(", ")
         );
         Failure {

@@ -271,7 +271,7 @@ impl Package {
         let mut names = HashSet::new();
         for part in &files {
             let Some(name) = part.name() else {
-                return Err(format!("`{}`, which is no file", part.file));
+                return Err(format!("`{}`, which is not a file", part.file));
             };
             if !names.insert(name) || name == ENTRY {
                 return Err(format!("`{}` twice", name.display()));

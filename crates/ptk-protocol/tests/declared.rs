@@ -237,11 +237,17 @@ fn assert_refused(value: Value, expected: &str) {
 #[test]
 fn names_and_marks_that_make_no_sense_are_refused_with_a_reason() {
     for (value, expected) in [
-        (with("name", json!("")), "`` is no name for a dialect"),
-        (with("name", json!("a b")), "`a b` is no name for a dialect"),
+        (
+            with("name", json!("")),
+            "`` is not a valid name for a dialect",
+        ),
+        (
+            with("name", json!("a b")),
+            "`a b` is not a valid name for a dialect",
+        ),
         (
             with("name", json!("auto")),
-            "`auto` is no name for a dialect",
+            "`auto` is not a valid name for a dialect",
         ),
         (with("name", json!("ptk")), "the name `ptk` is taken"),
         (with("aliases", json!(["qwen"])), "the name `qwen` is taken"),

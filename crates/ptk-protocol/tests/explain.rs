@@ -118,7 +118,7 @@ fn a_refusal_says_why() {
         (
             "function",
             "read_file(the path)",
-            "an argument is no literal",
+            "an argument is not a literal",
         ),
         (
             "function",

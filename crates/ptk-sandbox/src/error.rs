@@ -130,7 +130,7 @@ pub enum PathError {
     #[error("Cannot {attempt} {path}: permission denied")]
     PermissionDenied { attempt: Attempt, path: String },
     /// The file is write-protected for all users, though it could be replaced.
-    #[error("Cannot {attempt} {path}: it is read-only, nobody has the permission to write to it")]
+    #[error("Cannot {attempt} {path}: it is read-only")]
     ReadOnlyFile { attempt: Attempt, path: String },
     /// The root was opened for reading only.
     #[error("Cannot {attempt} {path}: {root} is read-only here", root = shown(.root))]

@@ -83,7 +83,7 @@ fn a_file_that_may_not_be_written_to_is_not_replaced_though_its_folder_allows_it
     let error = scene.place("a.txt").replace(b"new", Expect::Anything);
     assert_eq!(
         told(&scene, &error.unwrap_err()),
-        "Cannot write a.txt: it is read-only, nobody has the permission to write to it\n\
+        "Cannot write a.txt: it is read-only\n\
          If it is meant to change, make it writable first (chmod u+w).",
     );
     assert_eq!(scene.content("a.txt"), "old");

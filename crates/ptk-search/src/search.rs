@@ -230,7 +230,7 @@ pub enum State {
 #[non_exhaustive]
 pub enum SearchError {
     /// There is no index yet.
-    #[error("There is no index in {}. Make one with `ptk index`", folder.display())]
+    #[error("No index in {}. Make one with `ptk index`", folder.display())]
     Missing {
         /// The folder where it would be.
         folder: PathBuf,
@@ -244,7 +244,7 @@ pub enum SearchError {
         source: tantivy::TantivyError,
     },
     /// A glob of the filter is not valid.
-    #[error("`{glob}` is no glob: {why}")]
+    #[error("`{glob}` is not a glob: {why}")]
     Glob {
         /// The glob.
         glob: String,
@@ -280,7 +280,7 @@ impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoModel => f.write_str(
-                "there is no model for it; `ptk models pull wordllama` gets one, and `ptk index` then uses it",
+                "no embedding model is installed; `ptk models pull wordllama` gets one, and `ptk index` then uses it",
             ),
             Self::Partly { with, of } => write!(
                 f,

@@ -143,7 +143,7 @@ pub(crate) fn files(
     let listed = workspace.place(root).and_then(|place| place.read_dir());
     listed.map_err(|error| error.to_string())?;
     if !has_plain_rules(root) {
-        return Err("an ignore file in it is no regular file, or too large".to_owned());
+        return Err("an ignore file in it is not a regular file, or too large".to_owned());
     }
     let mut builder = WalkBuilder::new(root);
     builder

@@ -157,13 +157,13 @@ fn nothing_in_the_files_is_believed() {
         "{\"model\":{\"vocab\":{\"a\":-1}}}",
     ] {
         fs::write(scene.pieces(), wrong).unwrap();
-        refused("tokenizer.json is no model for embeddings: ");
+        refused("tokenizer.json is not an embedding model: ");
     }
     scene.list(&HashMap::new());
     let numbers = [ONE; 4];
     for (kind, shape, why) in [
-        (Dtype::F16, vec![4], "is no table"),
-        (Dtype::F16, vec![2, 2, 1], "is no table"),
+        (Dtype::F16, vec![4], "is not a table"),
+        (Dtype::F16, vec![2, 2, 1], "is not a table"),
         (Dtype::BF16, vec![2, 2], "BF16, not F16"),
         (Dtype::F32, vec![2, 1], "F32, not F16"),
     ] {
@@ -175,7 +175,7 @@ fn nothing_in_the_files_is_believed() {
         refused("rows of");
     }
     fs::write(scene.table(), [0xff; 64]).unwrap();
-    refused("table.safetensors is no model for embeddings: ");
+    refused("table.safetensors is not an embedding model: ");
     fs::remove_file(scene.table()).unwrap();
     assert!(matches!(scene.read(), Err(EmbedError::Io { .. })));
 }

@@ -13,7 +13,7 @@ use crate::{SessionId, redact, time};
 #[non_exhaustive]
 pub enum StoreError {
     /// The file does not exist.
-    #[error("There is no session database at {place}; it is made by the first session")]
+    #[error("No session database at {place}; the first session creates it")]
     Missing {
         /// The path where the file should be.
         place: String,

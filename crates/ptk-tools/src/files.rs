@@ -302,7 +302,7 @@ impl Knowledge {
             ),
             Self::Changed => (
                 format!("{place} has changed since it was read"),
-                format!("Somebody else has written it. {}", read_it()),
+                format!("Another program has written it. {}", read_it()),
             ),
         };
         Some(ToolError::validation(message).suggest(suggestion))

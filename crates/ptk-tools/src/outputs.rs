@@ -142,7 +142,7 @@ impl Outputs {
     /// If there is none, or it was thrown away to make room.
     pub fn open(&self, handle: &str) -> Result<File, ToolError> {
         let unknown = || {
-            ToolError::user(format!("There is no output {handle}"))
+            ToolError::user(format!("Output {handle} not found"))
                 .suggest("Run the call again to get its output again.")
         };
         let number: u64 = handle

@@ -31,7 +31,7 @@ pub enum RegistryError {
     #[error("the tool `{0}` has no description; say what it does and when to use it")]
     Undescribed(String),
     /// Parameters that are not a schema of an object.
-    #[error("the parameters of `{name}` are no JSON Schema of an object: {reason}")]
+    #[error("the parameters of `{name}` are not the JSON Schema of an object: {reason}")]
     Parameters {
         /// The tool.
         name: String,

@@ -14,7 +14,7 @@ const MAX_TOLD: usize = 20;
 #[non_exhaustive]
 pub enum UndoError {
     /// There is no folder to keep it in.
-    #[error("There is no folder for what undo keeps: neither PTK_STATE nor HOME is set")]
+    #[error("No folder for the undo store: neither PTK_STATE nor HOME is set")]
     NoFolder,
     /// The store would lie in the workspace, where tools could change it.
     #[error("What undo keeps would lie in the workspace, at {folder}, where tools can change it")]
@@ -100,7 +100,7 @@ impl fmt::Display for ConflictReason {
         match self {
             Self::Call(call) => write!(f, "changed since by {call}; undo that first"),
             Self::Somebody => f.write_str(
-                "changed since by somebody else; put it aside, or leave it alone with --keep-others",
+                "changed since by another program or a person; move it away, or leave it alone with --keep-others",
             ),
             Self::Occupied => f.write_str(
                 "others have put files into it; move them away, or leave it alone with --keep-others",

@@ -21,7 +21,7 @@ use crate::{Options, UndoError};
 /// Paths that a note names.
 const MAX_NAMED: usize = 5;
 /// The note if there was no room for what a command was about to change.
-const FULL: &str = "There is no room left in undo's store: what could not be kept there was not changed, and the command was told that the disk is full.";
+const FULL: &str = "The undo store is full: what could not be kept there was not changed, and the command was told that the disk is full.";
 
 /// A call that has ended, on its way into the journal.
 #[derive(Debug)]

@@ -54,7 +54,7 @@ pub struct PtkBuilder {
 #[non_exhaustive]
 pub enum BuildError {
     /// There is no model.
-    #[error("There is no model to ask; give one with `provider`")]
+    #[error("No model; set one with `Ptk::model` or `provider`")]
     NoProvider,
     /// A tool cannot be registered.
     #[error(transparent)]
@@ -74,6 +74,12 @@ pub enum BuildError {
     /// The dialect cannot be taught.
     #[error(transparent)]
     NotTaught(#[from] NotTaught),
+}
+
+impl std::fmt::Debug for PtkBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PtkBuilder").finish_non_exhaustive()
+    }
 }
 
 impl Default for PtkBuilder {

@@ -40,7 +40,7 @@ pub enum RunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another writer appended to the session during the run.
-    #[error("Session {0} was written by somebody else during the run; run one at a time")]
+    #[error("Session {0} was written by another process during the run; run one at a time")]
     Interleaved(SessionId),
     /// The session has no open turn.
     #[error("Session {0} has no open turn; give it a prompt")]

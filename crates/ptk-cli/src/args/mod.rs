@@ -614,7 +614,7 @@ Examples:
   ptk permissions remove 'bash(cargo test *)'";
 
 const TRUST_EXAMPLES: &str = "\
-A ptk.toml may have come with somebody's code. What it asks about and denies counts always,
+A ptk.toml may have come with code of others. What it asks about and denies counts always,
 what it allows only after this, and until the file changes.
 
 Examples:

@@ -33,7 +33,7 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
             {
                 let near = near.to_owned();
                 let message = format!(
-                    "there is no command `{first}`; did you mean `{near}`?\n\n  \
+                    "unknown command `{first}`; did you mean `{near}`?\n\n  \
                      To send it to a model: ptk run {first}"
                 );
                 return Err(cli.error(ErrorKind::InvalidSubcommand, message));

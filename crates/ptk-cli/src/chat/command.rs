@@ -173,7 +173,7 @@ fn unknown(word: &str) -> String {
         || "/help lists them.".to_owned(),
         |near| format!("did you mean /{near}?"),
     );
-    format!("There is no command /{word}; {near} A blank before it says it to the model.")
+    format!("Unknown command /{word}; {near} Start with a space to send it to the model.")
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl Desk {
         let put = self.questions.send(asked);
         match (put, answered.await) {
             (Ok(()), Ok(decision)) => decision,
-            _ => Decision::DenyOnce("nobody answered".to_owned()),
+            _ => Decision::DenyOnce("there was no answer".to_owned()),
         }
     }
 }

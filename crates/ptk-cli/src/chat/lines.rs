@@ -174,7 +174,7 @@ impl Talk {
                     return self.watch(host, out).await.map(Some);
                 }
             }
-            Ok(Told::Mouse) => self.note("There is no mouse here.", out)?,
+            Ok(Told::Mouse) => self.note("The mouse is not available here.", out)?,
             Ok(Told::Quit) => return Ok(None),
             Err(error) => {
                 exit::say(&format!("{error:#}"));

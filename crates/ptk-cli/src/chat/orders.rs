@@ -204,7 +204,7 @@ async fn list_sessions(host: &Host, words: Option<&str>) -> Result<Told> {
     if entries.is_empty() {
         return Ok(Told::Note(match words {
             Some(words) => format!("No conversation of this workspace has `{words}` in it."),
-            None => "There is no conversation in this workspace yet.".to_owned(),
+            None => "This workspace has no conversation yet.".to_owned(),
         }));
     }
     Ok(Told::List("Conversations".to_owned(), entries))

@@ -43,7 +43,7 @@ fn named(name: &str) -> Result<&'static Service> {
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let known = names.join(", ");
     Err(anyhow!(
-        "there is no service `{name}`{near}\n\n  There are: {known}."
+        "unknown service `{name}`{near}\n\n  There are: {known}."
     ))
 }
 

@@ -87,7 +87,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     if !withheld.is_empty() {
         writeln!(
             out,
-            "- does not count: {} may have come with somebody's code. `ptk permissions trust` lets it.",
+            "- does not count: {} may have come with code of others. `ptk permissions trust` lets it.",
             config.name()
         )?;
     }
@@ -96,9 +96,9 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
 
 fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     let (config, here) = here(&args.config)?;
-    let file = here
-        .file
-        .context("there is no folder for the user's configuration")?;
+    let file = here.file.context(
+        "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
+    )?;
     let rule = args.rule.trim();
     if file.remove(&here.workspace, rule)? > 0 {
         writeln!(out, "Removed {rule} from {}.", file.path().display())?;
@@ -113,7 +113,7 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
         || "`ptk permissions list` shows those that there are".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
-    Err(anyhow!("there is no rule {rule}; {near}"))
+    Err(anyhow!("rule {rule} not found; {near}"))
 }
 
 /// The settings that are withheld because the configuration is not trusted.
@@ -134,9 +134,9 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "Nothing to trust: {name} grants no permissions.")?;
         return Ok(Exit::Success);
     }
-    let file = here
-        .file
-        .context("there is no folder for the user's configuration")?;
+    let file = here.file.context(
+        "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
+    )?;
     writeln!(out, "Once {name} is trusted, this counts:\n")?;
     let width = withheld.iter().map(|it| in_line(&it.name).chars().count());
     let width = width.max().unwrap_or_default();

@@ -100,7 +100,7 @@ fn prompt(words: &[String]) -> Result<String> {
         }
     }
     if prompt.trim().is_empty() {
-        let message = "there is no prompt; write it behind the command, or on stdin\n\n  ptk \"What does this folder do?\"";
+        let message = "no prompt; write it after the command, or pass it on stdin\n\n  ptk \"What does this folder do?\"";
         let mut cli = Cli::command();
         return Err(cli
             .error(ErrorKind::MissingRequiredArgument, message)
@@ -191,10 +191,7 @@ async fn work(
             Exit::Interrupted
         }
         Watched::Unread => {
-            exit::say(&format!(
-                "nobody reads the output any more. {}",
-                go_on(&handle.id)
-            ));
+            exit::say(&format!("the output was closed. {}", go_on(&handle.id)));
             Exit::Failed
         }
     };

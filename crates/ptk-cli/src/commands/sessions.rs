@@ -236,7 +236,7 @@ async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit>
         } else {
             "; --all looks into those of other workspaces"
         };
-        writeln!(printer::stderr(), "Nobody said that{more}.")?;
+        writeln!(printer::stderr(), "No messages match{more}.")?;
     }
     Ok(Exit::Success)
 }
@@ -437,7 +437,7 @@ async fn prune(
 /// Asks whether to remove sessions for good.
 fn agreed(names: &str, count: usize) -> Result<bool> {
     let Some(terminal) = Terminal::find() else {
-        bail!("nobody can be asked here whether to remove that; say --yes");
+        bail!("there is no terminal to ask on; to remove it, add --yes");
     };
     if !names.is_empty() {
         terminal.say(&format!("{names}\n"))?;

@@ -99,7 +99,7 @@ fn told(untrusted: &[String]) -> String {
         if untrusted.len() == 1 { "is" } else { "are" },
     );
     format!(
-        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it."
+        "{names} {is} declared in ptk.toml, which may have come with code of others. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it."
     )
 }
 
@@ -116,7 +116,7 @@ fn find<'r>(tools: &'r Tools, name: &str, command: &str) -> Result<&'r std::sync
             || "see `ptk tools list`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        usage(command, &format!("there is no tool `{name}`; {near}"))
+        usage(command, &format!("unknown tool `{name}`; {near}"))
     })
 }
 
@@ -204,7 +204,7 @@ fn arguments(given: &str) -> Result<Arguments> {
     }
     Arguments::from_json(&text).map_err(|error| {
         let message = format!(
-            "the arguments are no JSON object: {error}\n\n  \
+            "the arguments are not a JSON object: {error}\n\n  \
              Write them in single quotes: '{{\"path\": \"a.txt\"}}'"
         );
         usage("call", &message)

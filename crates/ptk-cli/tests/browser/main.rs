@@ -170,7 +170,7 @@ async fn an_unknown_page_is_told_of() {
     assert!(
         ended
             .err
-            .contains("there is no page `tset`; did you mean `test`?"),
+            .contains("unknown page `tset`; did you mean `test`?"),
         "{}",
         ended.err
     );

@@ -150,7 +150,7 @@ fn whoever_cannot_pull_is_told_why_and_what_to_do() {
     fails(
         no_pip.env("PATH", &empty),
         1,
-        &["there is no pip to fetch it with; install Python with pip, or uv"],
+        &["pip was not found; install Python with pip, or uv"],
     );
     let mut nothing = scene.command(&["pull", "tiny"]);
     fails(
@@ -294,7 +294,7 @@ fn a_file_is_copied_where_that_is_wanted() {
     assert_fails(
         &output,
         1,
-        &["there is no model `mime`; did you mean `mine`?"],
+        &["model `mime` not found; did you mean `mine`?"],
     );
     let output = scene.run(&["remove", "mine"]);
     assert_eq!(
@@ -312,7 +312,7 @@ fn what_is_no_model_is_not_added() {
     let output = scene.run(&["add", text.to_str().unwrap()]);
     assert_fails(&output, 1, &["notes.gguf is no GGUF file"]);
     let output = scene.run(&["add", "/nowhere/a.gguf"]);
-    assert_fails(&output, 1, &["there is no file /nowhere/a.gguf"]);
+    assert_fails(&output, 1, &["file /nowhere/a.gguf not found"]);
     let model = scene.file("model.gguf", &Sample::model().bytes());
     let output = scene.run(&["add", model.to_str().unwrap(), "--name", "../out"]);
     assert_fails(&output, 1, &["`../out` cannot be a model's name"]);

@@ -141,7 +141,7 @@ fn an_interrupted_or_killed_pull_keeps_its_pieces_until_they_are_removed() {
     );
     assert!(!scene.partial("tiny").exists());
     let output = scene.run(&["remove", "tiny"]);
-    assert_fails(&output, 1, &["there is no model `tiny` here yet"]);
+    assert_fails(&output, 1, &["model `tiny` is not installed"]);
 }
 
 #[test]

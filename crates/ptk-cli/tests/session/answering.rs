@@ -55,7 +55,7 @@ fn words_are_one_prompt_and_stdin_stands_behind_it() {
 fn what_makes_no_sense_is_said_and_nothing_is_asked() {
     let scene = Scene::new(&[json!("Yes.")]);
     for (args, code, said) in [
-        (&["run"][..], 2, "there is no prompt"),
+        (&["run"][..], 2, "no prompt; write it"),
         (&["pars"], 2, "did you mean `parse`?"),
         (&["sessionz", "list"], 2, "did you mean `sessions`?"),
         (&["Hi", "--colour"], 2, "unexpected argument '--colour'"),
@@ -74,13 +74,17 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
             "write it as 90s, 5m or 1h30m",
         ),
         (&["Hi", "--workspace", "none"], 1, "none"),
-        (&["Hi", "--continue"], 1, "no session in this workspace"),
+        (
+            &["Hi", "--continue"],
+            1,
+            "this workspace has no session to continue",
+        ),
         (
             &["resume"],
             1,
             "no session of this workspace was interrupted",
         ),
-        (&["resume", "nobody"], 1, "there is no session `nobody`"),
+        (&["resume", "nobody"], 1, "session `nobody` not found"),
     ] {
         let ended = scene.ptk(args);
         assert_eq!(ended.code, code, "{args:?} {ended:?}");
@@ -175,7 +179,7 @@ fn what_changes_something_needs_a_yes() {
     let scene = Scene::new(&[write, json!("Done.")]);
     let refused = scene.ptk(&["Write it"]).good();
     assert!(
-        refused.err.contains("nobody can be asked here"),
+        refused.err.contains("there is no terminal to ask on"),
         "{refused:?}"
     );
     assert!(!scene.path("a.txt").exists());

@@ -43,18 +43,20 @@ fn a_call_that_is_only_asked_about_has_not_run() {
     let line = format!("echo $$ > id; exec {} 'Do it' --session s", ptk.display());
     command.args(["-c", &line]);
     let mut terminal = spawn_command(command, Some(PATIENCE)).unwrap();
-    terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    terminal.exp_regex("(?s)Allow.*: $").unwrap();
     kill(scene.read("id").trim().parse().unwrap());
     terminal.exp_eof().unwrap();
     assert!(kinds(&scene.log()).contains(&"call_held"));
     let shown = scene.ptk(&["sessions", "show", "s"]).good();
     assert!(
-        shown.out.contains("> **Not run:** nobody has agreed"),
+        shown
+            .out
+            .contains("> **Not run:** this call was not approved"),
         "{shown:?}"
     );
     // Asked again, and this time it is certain.
     let mut terminal = at_terminal(&scene, &["resume"]);
-    let (before, _) = terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    let (before, _) = terminal.exp_regex("(?s)Allow.*: $").unwrap();
     assert!(!before.contains("may have happened"), "{before}");
     terminal.send_line("y").unwrap();
     assert!(plain(&terminal.exp_eof().unwrap()).contains("Done."));

@@ -74,7 +74,7 @@ fn words_are_found_in_what_was_said() {
     );
     let nothing = scene.ptk(&["sessions", "search", "snow"]).good();
     assert!(
-        nothing.out.is_empty() && nothing.err.contains("Nobody said that"),
+        nothing.out.is_empty() && nothing.err.contains("No messages match"),
         "{nothing:?}"
     );
 }
@@ -140,7 +140,7 @@ fn sessions_are_removed_only_by_those_who_mean_it() {
     assert!(scene.sessions().is_empty());
     let unknown = scene.ptk(&["sessions", "show", "list"]);
     assert!(
-        unknown.code == 1 && unknown.err.contains("there is no session `list`"),
+        unknown.code == 1 && unknown.err.contains("session `list` not found"),
         "{unknown:?}"
     );
 }
@@ -240,7 +240,10 @@ fn a_session_is_listed_shown_and_found_by_its_title() {
     assert_eq!(back.err, "list is “What is on my list?” now.\n");
     let nobody = scene.ptk(&["sessions", "rename", "nobody", "x"]);
     assert_eq!(nobody.code, 1, "{nobody:?}");
-    assert!(nobody.err.contains("no session `nobody`"), "{nobody:?}");
+    assert!(
+        nobody.err.contains("session `nobody` not found"),
+        "{nobody:?}"
+    );
 }
 
 #[test]

@@ -104,12 +104,12 @@ fn mistakes_are_placed() {
                 "[models.a]\nprovider = \"{script}\"\nfallback = [\"spar\"]\n[models.spare]\nprovider = \"{script}\"\n"
             ),
             &["Hi", "--model", "a"][..],
-            "ptk.toml:1:1: there is no model `spar` in [models]; did you mean `spare`?",
+            "ptk.toml:1:1: model `spar` not found in [models]; did you mean `spare`?",
         ),
         (
             format!("[models.main]\nprovider = \"{script}\"\n"),
             &["Hi", "--model", "mani"],
-            "there is no model `mani` in [models]; did you mean `main`?",
+            "model `mani` not found in [models]; did you mean `main`?",
         ),
         (
             "[models.a]\nprovider = \"opnai\"\n".to_owned(),
@@ -129,7 +129,7 @@ fn mistakes_are_placed() {
         (
             format!("[models.a]\nprovider = \"{script}\"\ndialect = \"klingon\"\n"),
             &["Hi", "--model", "a"],
-            "ptk.toml:1:1: there is no dialect `klingon`",
+            "ptk.toml:1:1: unknown dialect `klingon`",
         ),
         (
             "[models.a]\nprovider = \"openai\"\nmodel = \"m\"\nkey_variable = \"NO_SUCH\"\n"

@@ -98,7 +98,7 @@ fn a_session_that_is_not_there_cannot_be_replayed() {
     let scene = Scene::new(&[]);
     let replay = scene.ptk(&["replay", "one"]);
     assert!(
-        replay.code == 1 && replay.err.contains("there is no session `one`"),
+        replay.code == 1 && replay.err.contains("session `one` not found"),
         "{replay:?}"
     );
 }

@@ -71,7 +71,7 @@ fn a_question_is_asked_with_the_diff_and_nothing_moves_meanwhile() {
         json!("Done."),
     ]);
     let mut terminal = at_terminal(&scene, &["Change it"]);
-    let (before, _) = terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    let (before, _) = terminal.exp_regex("(?s)Allow.*: $").unwrap();
     let shown = plain(&before);
     assert!(
         shown.contains("-Buy milk.") && shown.contains("+Buy tea."),
@@ -93,7 +93,7 @@ fn a_no_reaches_the_model_and_the_run_goes_on() {
         json!("Then not."),
     ]);
     let mut terminal = at_terminal(&scene, &["Do it"]);
-    terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    terminal.exp_regex("(?s)Allow.*: $").unwrap();
     terminal.send_line("n").unwrap();
     let rest = plain(&terminal.exp_eof().unwrap());
     assert!(
@@ -116,7 +116,7 @@ fn whoever_pipes_something_in_can_still_be_asked() {
     let line = format!("echo some text | {} run 'Do it'", ptk.display());
     command.args(["-c", &line]);
     let mut terminal = spawn_command(command, Some(PATIENCE)).unwrap();
-    terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    terminal.exp_regex("(?s)Allow.*: $").unwrap();
     terminal.send_line("y").unwrap();
     assert!(plain(&terminal.exp_eof().unwrap()).contains("Done."));
     assert_eq!(scene.read("x"), "yes\n");
@@ -156,13 +156,13 @@ fn no_wheel_turns_where_nobody_looks() {
 /// A path is shown on one line, whatever it contains.
 #[test]
 fn a_question_cannot_be_forged() {
-    let path = "a.txt:\n\n+harmless\n\nLet it? y once, n no, ? help: \n\nevil.sh";
+    let path = "a.txt:\n\n+harmless\n\nAllow? y once, n no, ? help: \n\nevil.sh";
     let scene = Scene::new(&[
         call("write_file", json!({"path": path, "content": "rm -r ~"})),
         json!("Well."),
     ]);
     let mut terminal = at_terminal(&scene, &["Write it"]);
-    let (before, _) = terminal.exp_regex("(?s)wants to.*Let it.*: $").unwrap();
+    let (before, _) = terminal.exp_regex("(?s)wants to.*Allow.*: $").unwrap();
     let shown = plain(&before);
     assert!(!shown.contains("\n+harmless"), "{shown}");
     terminal.send_line("n").unwrap();
@@ -196,13 +196,13 @@ fn a_question_comes_to_the_terminal_though_stderr_goes_elsewhere() {
     scene.furnish(&mut command);
     command.args(["-c", &format!("{} 'Do it' 2> protocol", ptk.display())]);
     let mut terminal = spawn_command(command, Some(PATIENCE)).unwrap();
-    terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    terminal.exp_regex("(?s)Allow.*: $").unwrap();
     terminal.send_line("y").unwrap();
     assert!(plain(&terminal.exp_eof().unwrap()).contains("Done."));
     assert_eq!(scene.read("x"), "yes\n");
     let protocol = scene.read("protocol");
     assert!(
-        protocol.contains("✓ bash") && !protocol.contains("Let it"),
+        protocol.contains("✓ bash") && !protocol.contains("Allow"),
         "{protocol}"
     );
 }

@@ -259,7 +259,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
     if messages.is_empty() {
         return Err(Failure::invalid(
             "messages",
-            "There is no message; send at least one",
+            "`messages` is empty; send at least one",
         ));
     }
     let mut talk = Talk::default();
@@ -295,7 +295,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
                 return Err(Failure::invalid(
                     format!("messages[{at}].role"),
                     format!(
-                        "`{role}` is no role; there are: system, developer, user, assistant, tool, function"
+                        "`{role}` is not a role; expected one of: system, developer, user, assistant, tool, function"
                     ),
                 ));
             }

@@ -118,7 +118,7 @@ fn mode(param: &str, word: &str) -> Result<Choice, Failure> {
         other => Err(Failure::invalid(
             param,
             format!(
-                "`{other}` is no choice; there are: none, auto, required, and a tool by its name"
+                "`{other}` is not a choice; expected one of: none, auto, required, and a tool by its name"
             ),
         )),
     }
@@ -153,7 +153,9 @@ impl FormatField {
             }
             other => Err(Failure::invalid(
                 param,
-                format!("`{other}` is no format; there are: text, json_object, json_schema"),
+                format!(
+                    "`{other}` is not a format; expected one of: text, json_object, json_schema"
+                ),
             )),
         }
     }

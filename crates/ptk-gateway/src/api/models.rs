@@ -37,7 +37,7 @@ pub(super) async fn one(call: &Call) -> Result<Reply, Failure> {
         .iter()
         .all(|known| *known != name)
     {
-        let message = format!("There is no model `{name}`; GET /v1/models lists those there are");
+        let message = format!("Model `{name}` not found; GET /v1/models lists the models");
         return Err(Failure::new(
             StatusCode::NOT_FOUND,
             "model_not_found",

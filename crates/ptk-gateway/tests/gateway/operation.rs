@@ -146,7 +146,7 @@ fn a_file_of_keys_that_makes_no_sense_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys");
     for (text, why) in [
-        ("", "there is no key in it"),
+        ("", "it contains no key"),
         ("ann\n", "line 1: a name or a key is missing"),
         ("ann k\nbob b often\n", "line 2: `often` is unknown"),
         ("ann k per-minute=0\n", "line 1: per-minute is 0"),

@@ -97,7 +97,7 @@ mod entry {
         match error {
             Error::PlatformFailure(error) | Error::NoStorageAccess(error) => error.to_string(),
             Error::Ambiguous(_) => "it holds several keys of this name".to_owned(),
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => "the key is no text".to_owned(),
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => "the key is not text".to_owned(),
             error => error.to_string(),
         }
     }

@@ -109,7 +109,7 @@ fn what_is_no_model_is_told_from_one_that_is_damaged() {
 fn a_folder_and_a_file_that_is_not_there_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let told = Gguf::read(folder.path()).unwrap_err().to_string();
-    assert_eq!(told, format!("{} is no file", folder.path().display()));
+    assert_eq!(told, format!("{} is not a file", folder.path().display()));
     let told = Gguf::read(Path::new("/nowhere/a.gguf")).unwrap_err();
     assert!(
         told.to_string()

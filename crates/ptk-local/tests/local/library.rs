@@ -48,28 +48,28 @@ fn whoever_asks_for_what_there_is_not_learns_what_to_type() {
     let (folder, library) = empty();
     assert_eq!(
         told(&library, "granite"),
-        "there is no model `granite`; there is none at all yet: `ptk models pull` gets one, \
-         `ptk models add FILE` takes one that you have"
+        "model `granite` not found; no model is installed: get one with `ptk models pull`, \
+         or add a file with `ptk models add FILE`"
     );
     assert_eq!(
         told(&library, "smollm2"),
-        "there is no model `smollm2` here yet; `ptk models pull smollm2` gets it"
+        "model `smollm2` is not installed; get it with `ptk models pull smollm2`"
     );
     assert_eq!(
         told(&library, "smolm2"),
-        "there is no model `smolm2`; did you mean `smollm2`, which `ptk models pull smollm2` gets?"
+        "model `smolm2` not found; did you mean `smollm2`? Get it with `ptk models pull smollm2`"
     );
     add(&library, &file(&folder, "a.gguf"), "one", Keep::Path).unwrap();
     assert_eq!(
         told(&library, "onee"),
-        "there is no model `onee`; did you mean `one`?"
+        "model `onee` not found; did you mean `one`?"
     );
     assert_eq!(
         told(&library, "llama"),
-        "there is no model `llama`; there are: one"
+        "model `llama` not found; installed: one"
     );
     for path in ["./b.gguf", "b.gguf", "../b"] {
-        assert_eq!(told(&library, path), format!("there is no file {path}"));
+        assert_eq!(told(&library, path), format!("file {path} not found"));
     }
 }
 

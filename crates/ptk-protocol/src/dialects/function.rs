@@ -171,7 +171,7 @@ impl FunctionReader {
         if let Some(call) = &mut self.call {
             call.values().problem(
                 ProblemCode::Malformed,
-                "An argument is no literal; write each as name=value, strings in quotes",
+                "An argument is not a literal; write each as name=value, strings in quotes",
                 fault..end,
             );
         }

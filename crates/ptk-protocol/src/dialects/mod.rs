@@ -319,7 +319,7 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
 
 /// The error for a name that no dialect has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no dialect `{name}`; known are: auto, {}", known.join(", "))]
+#[error("unknown dialect `{name}`; known dialects: auto, {}", known.join(", "))]
 pub struct UnknownDialect {
     /// The name that was requested.
     pub name: String,

@@ -149,7 +149,7 @@ fn guessed_key(
     let mut keys = call.args.as_map().keys();
     let key = keys.find(|key| !known.is_empty() && !known.contains_key(*key))?;
     let message = format!(
-        "Quotes inside a string were not escaped, and `{key}` is no argument of `{}`; \
+        "Quotes inside a string were not escaped, and `{key}` is not an argument of `{}`; \
          write them as \\\" and send the call again",
         call.name
     );

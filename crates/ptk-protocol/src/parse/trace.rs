@@ -204,7 +204,7 @@ impl fmt::Display for Refusal {
             Self::OpensAgain => "another opening mark stands before the closing one",
             Self::NeverCloses => "no closing mark stands near",
             Self::AboutMarks => "what stands between the marks is part of a sentence",
-            Self::NoLiteral => "an argument is no literal",
+            Self::NoLiteral => "an argument is not a literal",
             Self::WordsBehind => "words stand behind it on its line",
             Self::CutOff => "the reply ends before it can be told",
         })

@@ -40,7 +40,7 @@ pub enum EmbedError {
         error: std::io::Error,
     },
     /// A file of the model is not valid.
-    #[error("{} is no model for embeddings: {why}; `ptk models pull` gets one", path.display())]
+    #[error("{} is not an embedding model: {why}; `ptk models pull` gets one", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -222,7 +222,7 @@ fn halves(bytes: &[u8]) -> Result<(Vec<u16>, usize, usize), String> {
     let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
     let tensor = file.tensor(TENSOR).map_err(|error| error.to_string())?;
     let [rows, dimensions] = tensor.shape() else {
-        return Err(format!("`{TENSOR}` is no table"));
+        return Err(format!("`{TENSOR}` is not a table"));
     };
     if tensor.dtype() != Dtype::F16 {
         return Err(format!(

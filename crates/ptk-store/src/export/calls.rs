@@ -150,7 +150,7 @@ impl Shown {
                 "Unknown",
                 "this call has no end; it may or may not have happened",
             ),
-            State::Held => remark("Not run", "nobody has agreed to this call"),
+            State::Held => remark("Not run", "this call was not approved"),
             State::Waiting if self.problems.is_empty() => {
                 remark("Not run", "this call has not begun")
             }

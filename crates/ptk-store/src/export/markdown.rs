@@ -266,7 +266,7 @@ impl Page {
                     turn.message.as_deref().unwrap_or("no reason is known"),
                 );
             }
-            TurnOutcome::Cancelled => self.remark("Stopped", "somebody stopped it"),
+            TurnOutcome::Cancelled => self.remark("Stopped", "it was stopped"),
         }
     }
 

@@ -103,15 +103,15 @@ impl fmt::Display for SchemaFault {
             What::NoSchema => {
                 return write!(
                     f,
-                    "`{path}` is no schema; write a table such as {{ type = \"string\" }}"
+                    "`{path}` is not a schema; write a table such as {{ type = \"string\" }}"
                 );
             }
             What::Keyword(name) => {
-                write!(f, "`{path}.{name}` is no keyword of JSON Schema")?;
+                write!(f, "`{path}.{name}` is not a keyword of JSON Schema")?;
                 (name, keywords().collect())
             }
             What::Type(name) => {
-                write!(f, "`{path}.type` is \"{name}\", which is no type")?;
+                write!(f, "`{path}.type` is \"{name}\", which is not a type")?;
                 (name, TYPES.to_vec())
             }
         };

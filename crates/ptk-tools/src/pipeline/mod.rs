@@ -576,7 +576,7 @@ fn cancelled(name: &str) -> ToolResult {
 /// The result of a call that was cancelled during the question.
 fn not_begun(name: &str) -> ToolResult {
     ToolError::permission(format!(
-        "{name} was not allowed: it was cancelled while somebody was asked"
+        "{name} was not allowed: it was cancelled while a person was being asked"
     ))
     .suggest("It did nothing yet.")
     .with("cancelled", true)

@@ -25,7 +25,7 @@ pub enum StartError {
     #[error("The folder {} does not exist", .0.display())]
     Folder(PathBuf),
     /// There is no such program.
-    #[error("There is no program {0}")]
+    #[error("Program not found: {0}")]
     Missing(String),
     /// An argument is longer than the system takes, about 128 KB.
     #[error("The command has {0} bytes, more than the system takes")]

@@ -136,7 +136,7 @@ fn write(context: &CallContext, args: &WriteFileArgs) -> Result<WriteFileOutput,
     let old = Old::of(&place)?;
     if !context.is_as_planned(&place, old.as_ref().map(|old| old.fingerprint)) {
         return Err(ToolError::user(format!(
-            "{place} was written by somebody else before this call came to it"
+            "{place} was written by another program before this call could write it"
         ))
         .suggest("Read the file again, then repeat the call if it still makes sense."));
     }

@@ -89,7 +89,7 @@ async fn what_stands_still_is_ended() {
     let result = scene.bash("echo one; kill -STOP $$; echo two").await;
     insta::assert_snapshot!(scene.told(&result), @r#"
     system_error: bash(command="echo one; kill -STOP $$; echo two"): The command wanted to use the terminal, or stopped itself, and was ended
-    → There is no terminal and nobody to answer. Use flags such as --yes or --non-interactive, or pipe the answers in.
+    → There is no terminal, so nothing can answer questions. Use flags such as --yes or --non-interactive, or pipe the answers in.
     "#);
     assert_eq!(field(&result, "output"), "one\n");
 }

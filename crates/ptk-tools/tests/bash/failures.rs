@@ -108,7 +108,7 @@ async fn a_long_command_within_the_limit_runs() {
 async fn there_is_no_shell() {
     let scene = Scene::with(Bash::default().shell("/no/such/shell"));
     insta::assert_snapshot!(scene.told(&scene.bash("ls").await), @r#"
-    system_error: bash(command="ls"): There is no program /no/such/shell
+    system_error: bash(command="ls"): Program not found: /no/such/shell
     → Install it, or do the work with other tools.
     "#);
     let scene = Scene::with(Bash::default().shell("/etc/passwd"));
@@ -155,14 +155,14 @@ async fn jobs_that_are_not() {
     let told =
         async |tool: &str, job: &str| scene.told(&scene.call(tool, json!({"job": job})).await);
     insta::assert_snapshot!(told("bash_output", "job_1").await, @r#"
-    user_error: bash_output(job="job_1"): There is no job job_1
+    user_error: bash_output(job="job_1"): Job job_1 not found
     → There are no jobs. Start one with bash(run_in_background=true).
     "#);
     for number in 1..=16 {
         scene.job(&format!("sleep 100{number:02}")).await;
     }
     insta::assert_snapshot!(told("bash_kill", "job_77").await, @r#"
-    user_error: bash_kill(job="job_77"): There is no job job_77
+    user_error: bash_kill(job="job_77"): Job job_77 not found
     → There are: job_1 (running): sleep 10001; job_2 (running): sleep 10002; job_3 (running): sleep 10003; job_4 (running): sleep 10004; job_5 (running): sleep 10005; job_6 (running): sleep 10006; job_7 (running): sleep 10007; job_8 (running): sleep 10008; job_9 (running): sleep 10009; job_10 (running): sleep 10010; job_11 (running): sleep 10011; job_12 (running): sleep 10012; job_13 (running): sleep 10013; job_14 (running): sleep 10014; job_15 (running): sleep 10015; job_16 (running): sleep 10016.
     "#);
     let one_more = json!({"command": "sleep 1", "run_in_background": true});

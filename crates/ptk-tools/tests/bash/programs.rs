@@ -55,6 +55,6 @@ async fn a_program_has_arguments_input_and_variables() {
     assert!(result.success, "{result:?}");
     assert_eq!(
         field(&result, "error"),
-        "There is no program no-such-program"
+        "Program not found: no-such-program"
     );
 }

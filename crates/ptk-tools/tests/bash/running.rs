@@ -147,10 +147,10 @@ async fn a_timeout_that_is_none_is_mended_and_said_to_be() {
         let note = result.fields.get("note").and_then(Value::as_str);
         note.unwrap_or_default().to_owned()
     };
-    insta::assert_snapshot!(note(json!(9999)).await, @"timeout is at most 600 s, and so it was.");
-    insta::assert_snapshot!(note(json!(1e300)).await, @"timeout is at most 600 s, and so it was.");
-    insta::assert_snapshot!(note(json!(0)).await, @"timeout 0 is no time; it was 60 s.");
-    insta::assert_snapshot!(note(json!(-3)).await, @"timeout -3 is no time; it was 60 s.");
+    insta::assert_snapshot!(note(json!(9999)).await, @"timeout was capped at 600 s.");
+    insta::assert_snapshot!(note(json!(1e300)).await, @"timeout was capped at 600 s.");
+    insta::assert_snapshot!(note(json!(0)).await, @"timeout 0 is not a time; 60 s was used.");
+    insta::assert_snapshot!(note(json!(-3)).await, @"timeout -3 is not a time; 60 s was used.");
     assert_eq!(note(json!(600)).await, "");
     assert_eq!(note(json!("30")).await, "");
     assert_eq!(note(Value::Null).await, "");

@@ -131,14 +131,14 @@ async fn a_question_that_nobody_answers_is_a_no() {
     let result = tools.execute(write()).await.result;
     assert_eq!(
         result.error,
-        "write_file was not allowed: nobody answered within 120 s"
+        "write_file was not allowed: there was no answer within 120 s"
     );
     assert_eq!(started.elapsed().as_secs(), 120);
     let (_folder, tools) = silent(Permissions::default().patience(Duration::from_secs(3)));
     let result = tools.execute(write()).await.result;
     assert_eq!(
         result.error,
-        "write_file was not allowed: nobody answered within 3 s"
+        "write_file was not allowed: there was no answer within 3 s"
     );
     assert!(!folder.path().join("a").exists());
 }
@@ -152,7 +152,7 @@ async fn whoever_cancels_while_asked_says_no() {
     assert_eq!(outcome.result.error_type, Some(ErrorType::PermissionError));
     assert_eq!(
         outcome.result.error,
-        "write_file was not allowed: it was cancelled while somebody was asked"
+        "write_file was not allowed: it was cancelled while a person was being asked"
     );
     assert!(!folder.path().join("a").exists());
 }

@@ -311,11 +311,11 @@ async fn an_open_rule_does_not_allow_what_is_dangerous() {
 #[test]
 fn what_is_no_rule_is_said_to_be_none() {
     let told = |text: &str| text.parse::<Rule>().unwrap_err().to_string();
-    insta::assert_snapshot!(told(""), @"`` is no rule: it begins with the name of a tool, such as `edit` or `bash(ls *)`");
-    insta::assert_snapshot!(told("cargo test"), @"`cargo test` is no rule: it begins with the name of a tool, such as `edit` or `bash(ls *)`");
-    insta::assert_snapshot!(told("bash(ls"), @"`bash(ls` is no rule: its bracket is not closed");
-    insta::assert_snapshot!(told("bash()"), @"`bash()` is no rule: there is nothing between its brackets");
-    insta::assert_snapshot!(told("bash(ls; rm *)"), @"`bash(ls; rm *)` is no rule: between its brackets has to be one command");
-    insta::assert_snapshot!(told("bash(ls $X)"), @"`bash(ls $X)` is no rule: its words have to be known: no variables, no `~`");
-    insta::assert_snapshot!(told("edit(src/{a)"), @"`edit(src/{a)` is no rule: what is between its brackets is no pattern of paths");
+    insta::assert_snapshot!(told(""), @"`` is not a rule: it begins with the name of a tool, such as `edit` or `bash(ls *)`");
+    insta::assert_snapshot!(told("cargo test"), @"`cargo test` is not a rule: it begins with the name of a tool, such as `edit` or `bash(ls *)`");
+    insta::assert_snapshot!(told("bash(ls"), @"`bash(ls` is not a rule: its bracket is not closed");
+    insta::assert_snapshot!(told("bash()"), @"`bash()` is not a rule: there is nothing between its brackets");
+    insta::assert_snapshot!(told("bash(ls; rm *)"), @"`bash(ls; rm *)` is not a rule: between its brackets has to be one command");
+    insta::assert_snapshot!(told("bash(ls $X)"), @"`bash(ls $X)` is not a rule: its words have to be known: no variables, no `~`");
+    insta::assert_snapshot!(told("edit(src/{a)"), @"`edit(src/{a)` is not a rule: the text in the parentheses is not a path pattern");
 }

@@ -119,7 +119,7 @@ fn mistakes_are_told() {
         told.replace(path.to_str().unwrap(), "FILE")
     };
     insta::assert_snapshot!(told("allow = [1]"), @"FILE: `allow` has to be a list of rules in quotes");
-    insta::assert_snapshot!(told("allow = ['bash(']"), @"FILE: `bash(` is no rule: its bracket is not closed");
+    insta::assert_snapshot!(told("allow = ['bash(']"), @"FILE: `bash(` is not a rule: its bracket is not closed");
     insta::assert_snapshot!(told("alow = []"), @"FILE: unknown key `alow`, expected `allow`, `ask`, `deny`, `mode` or `workspaces`");
     insta::assert_snapshot!(told("mode = 'yes'"), @r#"FILE: `mode` is "ask", "auto" or "deny""#);
 }

@@ -83,5 +83,5 @@ async fn characters_are_never_cut_in_two() {
 async fn an_output_that_is_not_there_says_so() {
     let fixture = small();
     let error = fixture.tools.outputs().open("output:99").unwrap_err();
-    assert_eq!(error.message, "There is no output output:99");
+    assert_eq!(error.message, "Output output:99 not found");
 }

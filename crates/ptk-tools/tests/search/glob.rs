@@ -119,7 +119,7 @@ async fn failures_say_what_to_do() {
     To see what is in it, use read_file(path="src/a.rs").
     "#);
     assert_snapshot!(failure(json!({"pattern": "{a,b"})).await, @r#"
-    validation_error: glob(pattern="{a,b"): The pattern "{a,b" is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+    validation_error: glob(pattern="{a,b"): The pattern "{a,b" is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
     `*` stands for any part of a name, `**/` for any folders, `{a,b}` for alternatives. To mean such a character itself, write it in brackets: `[[]`.
     "#);
     assert_snapshot!(failure(json!({"pattern": "*", "limit": 1001})).await, @r#"

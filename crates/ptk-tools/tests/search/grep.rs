@@ -266,7 +266,7 @@ async fn failures_say_what_to_do() {
     let scene = project();
     let failure = async |args| scene.failure("grep", args).await;
     assert_snapshot!(failure(json!({"pattern": "fn (main"})).await, @r#"
-    validation_error: grep(pattern="fn (main"): The pattern is no regular expression: regex parse error:
+    validation_error: grep(pattern="fn (main"): The pattern is not a regular expression: regex parse error:
         fn (main
            ^
     error: unclosed group
@@ -289,7 +289,7 @@ async fn failures_say_what_to_do() {
     Write the path without `..`, relative to the workspace or absolute.
     "#);
     assert_snapshot!(failure(json!({"pattern": "x", "glob": "*.{rs"})).await, @r#"
-    validation_error: grep(pattern="x", glob="*.{rs"): The pattern "*.{rs" is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+    validation_error: grep(pattern="x", glob="*.{rs"): The pattern "*.{rs" is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
     `*` stands for any part of a name, `**/` for any folders, `{a,b}` for alternatives. To mean such a character itself, write it in brackets: `[[]`.
     "#);
     assert_snapshot!(failure(json!({"pattern": "x", "output": "lines"})).await, @r#"

@@ -210,7 +210,7 @@ async fn failures_say_what_to_do() {
     Write the path without `..`, relative to the workspace or absolute.
     "#);
     assert_snapshot!(failure(json!({"pattern": "src/[a"})).await, @r#"
-    validation_error: list_files(pattern="src/[a"): The pattern "src/[a" is no glob: unclosed character class; missing ']'
+    validation_error: list_files(pattern="src/[a"): The pattern "src/[a" is not a glob: unclosed character class; missing ']'
     `*` stands for any part of a name, `**/` for any folders, `{a,b}` for alternatives. To mean such a character itself, write it in brackets: `[[]`.
     "#);
     assert_snapshot!(failure(json!({"pattern": ""})).await, @r#"

@@ -145,7 +145,7 @@ async fn failures_say_what_to_do() {
     To see a whole file, use read_file; to see which files there are, list_files.
     "#);
     assert_snapshot!(failure(json!({"query": "a(", "options": {"regex": true}})).await, @r#"
-    validation_error: search_code(query="a(", options={"regex":true}): The pattern is no regular expression: regex parse error:
+    validation_error: search_code(query="a(", options={"regex":true}): The pattern is not a regular expression: regex parse error:
         a(
          ^
     error: unclosed group

@@ -20,7 +20,7 @@ async fn a_file_that_others_have_changed_stops_the_whole_undo() {
     assert_eq!(
         error.to_string(),
         "Nothing was undone, because it would lose what others have done since:\n  \
-         a: changed since by somebody else; put it aside, or leave it alone with --keep-others"
+         a: changed since by another program or a person; move it away, or leave it alone with --keep-others"
     );
     assert_eq!(scene.picture(), before);
 

@@ -113,10 +113,7 @@ async fn what_cannot_be_recorded_on_a_full_disk_stays_as_it_is() {
     let told = result.fields["stderr"].as_str().unwrap();
     assert_eq!(told.matches("No space left on device").count(), 3, "{told}");
     let told = result.fields["undo"].as_str().unwrap();
-    assert!(
-        told.starts_with("There is no room left in undo's store"),
-        "{told}"
-    );
+    assert!(told.starts_with("The undo store is full"), "{told}");
     assert_eq!(
         scene.picture().get(Path::new("large")),
         before.get(Path::new("large"))

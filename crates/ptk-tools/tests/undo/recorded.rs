@@ -274,7 +274,7 @@ async fn what_others_changed_after_a_process_was_killed_is_not_lost() {
     scene.write("d/x", "theirs");
     let error = scene.undo().last().unwrap_err().to_string();
     for name in ["a", "d/x", "l"] {
-        let told = format!("{name}: changed since by somebody else");
+        let told = format!("{name}: changed since by another program or a person");
         assert!(error.contains(&told), "{error}");
     }
     assert!(!error.contains("b: "), "{error}");

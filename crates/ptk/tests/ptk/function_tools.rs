@@ -95,7 +95,7 @@ async fn arguments_come_by_name_and_some_may_be_left_out() {
         json!({"city": "Berlin", "wind": false, "unit": null, "folder": true})
     );
     let outcome = ptk.call(call(json!({"city": ""}))).await;
-    assert_eq!(outcome.result.error, "city is empty");
+    assert!(outcome.result.error.ends_with("city is empty"));
     assert_eq!(outcome.result.suggestion.as_deref(), Some("Name a city."));
     let outcome = ptk.call(call(json!({}))).await;
     let kind = outcome.result.error_type;
@@ -130,7 +130,7 @@ async fn errors_of_other_kinds_are_told() {
         .await;
     assert!(outcome.result.error.contains("No such file"));
     let outcome = ptk.call(call("fail", json!({}))).await;
-    assert_eq!(outcome.result.error, "it does not work");
+    assert!(outcome.result.error.ends_with("it does not work"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn parts_that_do_not_fit_are_said() {
     let error = Ptk::builder().build().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "There is no model to ask; give one with `provider`"
+        "No model; set one with `Ptk::model` or `provider`"
     );
     let script = || Script::new(["x"]);
     let error = Ptk::builder().provider(script()).dialect("klingon").build();
@@ -22,7 +22,7 @@ fn parts_that_do_not_fit_are_said() {
         error
             .unwrap_err()
             .to_string()
-            .starts_with("there is no dialect `klingon`")
+            .starts_with("unknown dialect `klingon`")
     );
     let error = Ptk::builder()
         .provider(script())

@@ -53,7 +53,7 @@ pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatReque
     if messages.is_empty() {
         return Err(Failure::invalid(
             "messages",
-            "There is no message; send at least one",
+            "`messages` is empty; send at least one",
         ));
     }
     for (at, message) in messages.into_iter().enumerate() {
@@ -185,7 +185,7 @@ impl ChoiceField {
             }
             other => Err(Failure::invalid(
                 PARAM,
-                format!("`{other}` is no choice; there are: auto, any, tool, none"),
+                format!("`{other}` is not a choice; expected one of: auto, any, tool, none"),
             )),
         }
     }
@@ -236,7 +236,7 @@ impl AnthropicMessageField {
             role => {
                 return Err(Failure::invalid(
                     format!("{at}.role"),
-                    format!("`{role}` is no role; there are: user, assistant, system"),
+                    format!("`{role}` is not a role; expected one of: user, assistant, system"),
                 ));
             }
         };

@@ -192,7 +192,7 @@ impl OllamaMessageField {
                 return Err(Failure::invalid(
                     format!("messages[{at}].role"),
                     format!(
-                        "messages[{at}]: `{role}` is no role; there are: system, user, assistant, tool"
+                        "messages[{at}]: `{role}` is not a role; expected one of: system, user, assistant, tool"
                     ),
                 ));
             }

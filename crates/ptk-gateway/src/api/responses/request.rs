@@ -276,7 +276,7 @@ impl Item {
                         return Err(invalid(
                             ".role",
                             format!(
-                                "`{role}` is no role; there are: system, developer, user, assistant"
+                                "`{role}` is not a role; expected one of: system, developer, user, assistant"
                             ),
                         ));
                     }
@@ -303,7 +303,7 @@ impl Item {
                     return Err(invalid(
                         ".call_id",
                         format!(
-                            "The result belongs to the call `{id}`, and there is no such call before it"
+                            "The result belongs to the call `{id}`, but no call before it has this id"
                         ),
                     ));
                 };

@@ -133,7 +133,7 @@ pub struct DeclarationError {
 #[non_exhaustive]
 pub enum DeclarationFault {
     /// The name cannot be chosen on a command line.
-    #[error("`{0}` is no name for a dialect; use letters, digits, `.`, `_` and `-`")]
+    #[error("`{0}` is not a valid name for a dialect; use letters, digits, `.`, `_` and `-`")]
     BadName(String),
     /// The name belongs to another dialect.
     #[error("the name `{0}` is taken; choose another")]
@@ -170,7 +170,7 @@ pub enum DeclarationFault {
     },
     /// A mark is one character, or only letters and digits.
     #[error(
-        "the mark {mark:?} in `{field}` would be found in any prose; it needs two characters or more, and one that is no letter or digit"
+        "the mark {mark:?} in `{field}` would be found in any prose; it needs two characters or more, and one that is not a letter or digit"
     )]
     TooCommon {
         /// The field.

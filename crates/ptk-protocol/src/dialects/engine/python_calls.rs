@@ -309,7 +309,7 @@ impl PythonCalls {
             let mut values = call.into_values();
             values.problem(
                 ProblemCode::Malformed,
-                "An argument is no literal; write each as name=value, strings in quotes",
+                "An argument is not a literal; write each as name=value, strings in quotes",
                 fault..end,
             );
             values.finish(out, start..end, Whole::No);

@@ -108,7 +108,7 @@ impl Reader for SectionReader {
         let message = if body.trim().is_empty() {
             "The call is empty"
         } else {
-            "What stands between the marks is no call"
+            "The text between the marks is not a call"
         };
         let end = at + end + close.len();
         let raw = input.slice(0..end);

@@ -151,9 +151,7 @@ impl Jobs {
             .iter()
             .find(|job| job.name == name)
             .cloned();
-        found.ok_or_else(|| {
-            ToolError::user(format!("There is no job {name}")).suggest(self.listed())
-        })
+        found.ok_or_else(|| ToolError::user(format!("Job {name} not found")).suggest(self.listed()))
     }
 
     fn listed(&self) -> String {

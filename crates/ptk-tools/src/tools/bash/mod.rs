@@ -146,13 +146,13 @@ impl BashArgs {
         let (limit, note) = match self.timeout {
             None => (DEFAULT_TIMEOUT, None),
             Some(asked) if asked > MAX_TIMEOUT.as_secs_f64() => {
-                let note = format!("timeout is at most {most} s, and so it was.");
+                let note = format!("timeout was capped at {most} s.");
                 (MAX_TIMEOUT, Some(note))
             }
             Some(asked) => match Duration::try_from_secs_f64(asked) {
                 Ok(asked) if !asked.is_zero() => (asked, None),
                 Ok(_) | Err(_) => {
-                    let note = format!("timeout {asked} is no time; it was {default} s.");
+                    let note = format!("timeout {asked} is not a time; {default} s was used.");
                     (DEFAULT_TIMEOUT, Some(note))
                 }
             },

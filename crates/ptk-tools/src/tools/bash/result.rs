@@ -71,7 +71,7 @@ pub(super) fn of(
         Reason::Stopped => ToolError::system(
             "The command wanted to use the terminal, or stopped itself, and was ended",
         )
-        .suggest("There is no terminal and nobody to answer. Use flags such as --yes or --non-interactive, or pipe the answers in."),
+        .suggest("There is no terminal, so nothing can answer questions. Use flags such as --yes or --non-interactive, or pipe the answers in."),
         Reason::Lost => ToolError::system(
             "The process that watches over the command was killed, so how it ended is not known",
         )

@@ -29,7 +29,7 @@ impl Change {
         }
         if asked.new_string.contains('\0') && !asked.old_string.contains('\0') {
             return Err(ToolError::validation(format!(
-                "new_string of edit {number} has a NUL character, and a file with one is no text"
+                "new_string of edit {number} has a NUL character, and a file with one is not text"
             ))
             .suggest("Write the escape of the file's language, such as \\0, or leave it out."));
         }

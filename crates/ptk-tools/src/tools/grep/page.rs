@@ -154,7 +154,7 @@ impl Page<'_> {
         let files = self.counted.tally.files;
         let mut hint = match (files, &self.args.glob) {
             (0, Some(glob)) => return format!("No file matches the glob \"{glob}\"."),
-            (0, None) => return "There is no file to search.".to_owned(),
+            (0, None) => return "No file to search.".to_owned(),
             (1, _) => "No match in 1 file.".to_owned(),
             _ => format!("No match in {files} files."),
         };

@@ -66,7 +66,7 @@ impl Query {
             Err(error) => error.to_string(),
             Ok(_) => error.to_string(),
         };
-        ToolError::validation(format!("The pattern is no regular expression: {reason}"))
+        ToolError::validation(format!("The pattern is not a regular expression: {reason}"))
             .suggest(self.remedy)
     }
 

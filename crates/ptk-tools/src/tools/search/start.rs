@@ -144,7 +144,7 @@ impl PathGlob {
 
 fn no_glob(pattern: &str, error: &globset::Error) -> ToolError {
     ToolError::validation(format!(
-        "The pattern \"{pattern}\" is no glob: {}",
+        "The pattern \"{pattern}\" is not a glob: {}",
         error.kind()
     ))
     .suggest(

@@ -412,7 +412,7 @@ impl TagReader {
             return Some(out.refuse(Refusal::NoCallBehind));
         }
         let end = self.at + end + length;
-        let message = "What stands in the call is no argument".to_owned();
+        let message = "The text in the call is not an argument".to_owned();
         out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
         Some(Step::Done(end))
     }
