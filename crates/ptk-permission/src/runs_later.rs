@@ -150,10 +150,10 @@ const OF_GIT: [&str; 7] = [
 ///
 /// ```
 /// use std::path::Path;
-/// use ptk_permission::{Later, runs_later};
+/// use ptk_permission::{LaterEffect, runs_later};
 ///
 /// let hook = runs_later(Path::new("vendor/lib/.git/hooks/pre-commit"));
-/// assert_eq!(hook.map(|it| it.later), Some(Later::Runs));
+/// assert_eq!(hook.map(|it| it.later), Some(LaterEffect::Runs));
 /// assert_eq!(runs_later(Path::new("src/main.rs")), None);
 /// ```
 #[must_use]
