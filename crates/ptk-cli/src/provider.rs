@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use ptk::llm::http::{ConnectError, Connection, Key, SERVICES, split_address, without_password};
 use ptk::llm::{CommandProvider, Provider, Script};
 use ptk_local::Library;
@@ -108,7 +108,7 @@ fn behind(page: &str, config: &ConfigArgs) -> Result<Arc<dyn Provider>> {
 
 #[cfg(not(feature = "browser"))]
 fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
-    bail!(
+    anyhow::bail!(
         "--provider {BROWSER}{page}: this ptk was built without a browser; build it with \
          `cargo build --release --features browser`"
     )
@@ -121,7 +121,7 @@ fn on_this_machine(source: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
 
 #[cfg(not(feature = "local"))]
 fn on_this_machine(_: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
-    bail!(
+    anyhow::bail!(
         "--provider {LOCAL}: this ptk was built without llama.cpp; build it with \
          `cargo build --release --features local`"
     )
