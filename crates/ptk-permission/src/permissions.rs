@@ -82,7 +82,7 @@ pub struct Permissions {
     unprotected: Mutex<Rules>,
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
-    asking: Semaphore,
+    questions: Semaphore,
 }
 
 /// Files that no call writes, because they say what is allowed.
@@ -108,7 +108,7 @@ pub struct PermissionRequest<'a> {
     /// The folders in which the tool may work.
     pub workspace: &'a Workspace,
     /// The protections that its programs would lack.
-    pub bare: Option<MissingProtections<'a>>,
+    pub missing: Option<MissingProtections<'a>>,
     /// Whether only a person can approve it, whatever the rules allow.
     pub is_doubted: bool,
 }
@@ -173,7 +173,7 @@ impl Permissions {
             rules: Mutex::default(),
             unprotected: Mutex::default(),
             denied: Mutex::default(),
-            asking: Semaphore::new(1),
+            questions: Semaphore::new(1),
         }
     }
 
@@ -234,8 +234,8 @@ impl Permissions {
     }
 
     /// The rules that can allow a call.
-    fn allowing(&self, asking: &PermissionRequest<'_>) -> MutexGuard<'_, Rules> {
-        match asking.bare {
+    fn allowing(&self, request: &PermissionRequest<'_>) -> MutexGuard<'_, Rules> {
+        match request.missing {
             None => self.lock(),
             Some(_) => self
                 .unprotected
@@ -244,11 +244,11 @@ impl Permissions {
         }
     }
 
-    fn judge(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Verdict {
+    fn judge(&self, request: &PermissionRequest<'_>, call: &Call<'_>) -> Verdict {
         let verdict = self.lock().judge(call);
         match verdict {
-            Verdict::Allowed(_) | Verdict::Open if asking.bare.is_some() => {
-                let allowed = self.allowing(asking).allowed(call);
+            Verdict::Allowed(_) | Verdict::Open if request.missing.is_some() => {
+                let allowed = self.allowing(request).allowed(call);
                 allowed.map_or(Verdict::Open, Verdict::Allowed)
             }
             verdict => verdict,
@@ -256,38 +256,38 @@ impl Permissions {
     }
 
     /// Decides about a call. Waits where the approver has to be asked.
-    pub async fn decide(&self, asking: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
-        let call = asking.call();
+    pub async fn decide(&self, request: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
+        let call = request.call();
         if let Some(permit) = self.guard(&call) {
             return permit;
         }
-        if let Some(permit) = self.decided(&asking, &call) {
+        if let Some(permit) = self.decided(&request, &call) {
             return permit;
         }
-        let Ok(_turn) = self.asking.acquire().await else {
+        let Ok(_turn) = self.questions.acquire().await else {
             return denied("the session has ended");
         };
-        if asking.is_doubted && !approver.is_person() {
+        if request.is_doubted && !approver.is_person() {
             return denied("a person has to agree to it, and there is none");
         }
         // The answer before may have settled this one, too.
-        if let Some(permit) = self.decided(&asking, &call) {
+        if let Some(permit) = self.decided(&request, &call) {
             return permit;
         }
-        self.ask(asking, &call, approver).await
+        self.ask(request, &call, approver).await
     }
 
     /// Decides whether the files that a call names may be looked into, before
     /// its plan does. Whether it may go on from there is decided later.
-    pub async fn admit(&self, asking: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
-        let call = asking.call();
-        if let Some(permit) = self.admitted(&asking, &call) {
+    pub async fn admit(&self, request: PermissionRequest<'_>, approver: &dyn Approver) -> Permit {
+        let call = request.call();
+        if let Some(permit) = self.admitted(&request, &call) {
             return permit;
         }
-        let Ok(_turn) = self.asking.acquire().await else {
+        let Ok(_turn) = self.questions.acquire().await else {
             return denied("the session has ended");
         };
-        if let Some(permit) = self.denied_before(&asking) {
+        if let Some(permit) = self.denied_before(&request) {
             return permit;
         }
         let named: Vec<String> = call.plan.reads.iter().map(ToString::to_string).collect();
@@ -296,28 +296,28 @@ impl Permissions {
             summary: format!("Read {}, before it changes anything", named.join(", ")),
             ..Plan::default()
         };
-        let asking = PermissionRequest {
+        let request = PermissionRequest {
             plan: &plan,
             effects: Effects::READ,
-            ..asking
+            ..request
         };
-        self.ask(asking, &asking.call(), approver).await
+        self.ask(request, &request.call(), approver).await
     }
 
     /// The decision of [`Permissions::admit`] where it needs no question;
     /// `None` if the approver has to be asked.
-    pub fn admitted_without_question(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
-        self.admitted(asking, &asking.call())
+    pub fn admitted_without_question(&self, request: &PermissionRequest<'_>) -> Option<Permit> {
+        self.admitted(request, &request.call())
     }
 
-    fn admitted(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
+    fn admitted(&self, request: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
         if let Some(permit) = self.guard(call) {
             return Some(permit);
         }
         if let Verdict::Denied(entry) = self.lock().judge(call) {
             return Some(denied(&format!("the rule {entry} forbids it")));
         }
-        if self.mode == Mode::Deny && asking.effects.needs_approval() {
+        if self.mode == Mode::Deny && request.effects.needs_approval() {
             return Some(denied("calls that change something are refused here"));
         }
         let reads = Plan {
@@ -336,9 +336,9 @@ impl Permissions {
     }
 
     /// The decision without a question; `None` if the approver has to be asked.
-    pub fn foreseen(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
-        let call = asking.call();
-        self.guard(&call).or_else(|| self.decided(asking, &call))
+    pub fn foreseen(&self, request: &PermissionRequest<'_>) -> Option<Permit> {
+        let call = request.call();
+        self.guard(&call).or_else(|| self.decided(request, &call))
     }
 
     fn guard(&self, call: &Call<'_>) -> Option<Permit> {
@@ -360,18 +360,18 @@ impl Permissions {
     }
 
     /// The decision, where it needs no question.
-    fn decided(&self, asking: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
-        let verdict = self.judge(asking, call);
-        let changes = asking.effects.needs_approval();
-        match (verdict, asking.bare) {
+    fn decided(&self, request: &PermissionRequest<'_>, call: &Call<'_>) -> Option<Permit> {
+        let verdict = self.judge(request, call);
+        let changes = request.effects.needs_approval();
+        match (verdict, request.missing) {
             (Verdict::Denied(entry), _) => Some(denied(&format!("the rule {entry} forbids it"))),
             _ if changes && self.mode == Mode::Deny => {
                 Some(denied("calls that change something are refused here"))
             }
-            (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => Some(Permit::Refused(
-                Refusal::Unprotected(bare.protections.clone()),
-            )),
-            _ if asking.is_doubted => self.denied_before(asking),
+            (_, Some(missing)) if !missing.is_open || self.mode != Mode::Ask => Some(
+                Permit::Refused(Refusal::Unprotected(missing.protections.clone())),
+            ),
+            _ if request.is_doubted => self.denied_before(request),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
             (Verdict::Open, None) if !changes => Some(Permit::Allowed(None)),
             (Verdict::Open, None) if self.mode == Mode::Auto => {
@@ -384,13 +384,13 @@ impl Permissions {
                     ))
                 }))
             }
-            _ => self.denied_before(asking),
+            _ => self.denied_before(request),
         }
     }
 
-    fn denied_before(&self, asking: &PermissionRequest<'_>) -> Option<Permit> {
+    fn denied_before(&self, request: &PermissionRequest<'_>) -> Option<Permit> {
         let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        let reason = denied.get(&Signature::new(asking.tool, asking.args))?;
+        let reason = denied.get(&Signature::new(request.tool, request.args))?;
         Some(Permit::Refused(Refusal::Denied {
             reason: format!("{reason}; this very call was refused before"),
             instead: "It will not be asked about again in this session. Go on without it, or say what you need it for.".to_owned(),
@@ -399,62 +399,65 @@ impl Permissions {
 
     async fn ask(
         &self,
-        asking: PermissionRequest<'_>,
+        request: PermissionRequest<'_>,
         call: &Call<'_>,
         approver: &dyn Approver,
     ) -> Permit {
-        let because = match self.judge(&asking, call) {
+        let because = match self.judge(&request, call) {
             Verdict::Asked(entry) => Some(entry),
             Verdict::Doubted(entry) if self.mode == Mode::Auto => Some(entry),
             _ => None,
         };
-        let rules = proposal::of(call, &self.allowing(&asking));
+        let rules = proposal::of(call, &self.allowing(&request));
         // A rule that asks would ask again: no other one can prevent that.
         // And a doubt is about one call.
-        let may_last = because.is_none() && !asking.is_doubted;
+        let may_last = because.is_none() && !request.is_doubted;
         let rules = if may_last { rules } else { Vec::new() };
-        let request = ApprovalRequest {
-            tool: asking.tool,
-            args: asking.args,
-            effects: asking.effects,
-            plan: asking.plan,
+        let question = ApprovalRequest {
+            tool: request.tool,
+            args: request.args,
+            effects: request.effects,
+            plan: request.plan,
             rules: &rules,
             because: because.as_ref(),
-            unprotected: asking.bare.map(|bare| bare.protections),
+            unprotected: request.missing.map(|missing| missing.protections),
         };
-        let answer = tokio::time::timeout(self.patience, approver.decide(request)).await;
+        let answer = tokio::time::timeout(self.patience, approver.decide(question)).await;
         match answer {
             Err(_) => denied(&format!(
                 "there was no answer within {} s",
                 self.patience.as_secs()
             )),
             Ok(Decision::Allow) => Permit::Allowed(None),
-            Ok(Decision::AllowForSession) => self.agreed(&asking, &rules),
+            Ok(Decision::AllowForSession) => self.agreed(&request, &rules),
             Ok(Decision::AllowAlways) => {
-                let is_kept = !rules.is_empty() && asking.bare.is_none();
+                let is_kept = !rules.is_empty() && request.missing.is_none();
                 if let Some(keeper) = self.keeper.as_ref().filter(|_| is_kept) {
                     keeper.keep(&rules);
                 }
-                self.agreed(&asking, &rules)
+                self.agreed(&request, &rules)
             }
             Ok(Decision::DenyOnce(reason)) => denied(&reason),
             Ok(Decision::Deny(reason)) => {
-                self.remember(asking, &reason);
+                self.remember(request, &reason);
                 denied(&reason)
             }
         }
     }
 
-    fn agreed(&self, asking: &PermissionRequest<'_>, rules: &[Rule]) -> Permit {
-        self.allowing(asking).allow(rules);
+    fn agreed(&self, request: &PermissionRequest<'_>, rules: &[Rule]) -> Permit {
+        self.allowing(request).allow(rules);
         let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
         Permit::Allowed((!rules.is_empty()).then(|| rules.join(", ")))
     }
 
-    fn remember(&self, asking: PermissionRequest<'_>, reason: &str) {
+    fn remember(&self, request: PermissionRequest<'_>, reason: &str) {
         let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
         if denied.len() < MAX_DENIED {
-            denied.insert(Signature::new(asking.tool, asking.args), reason.to_owned());
+            denied.insert(
+                Signature::new(request.tool, request.args),
+                reason.to_owned(),
+            );
         }
     }
 }

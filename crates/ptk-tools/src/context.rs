@@ -264,11 +264,11 @@ impl CallContext {
 
     /// The terms that a command of the call is started on. Layers are in use
     /// until [`CallContext::leave_layers`] is called.
-    pub(crate) fn terms(&self) -> io::Result<CommandSetup> {
+    pub(crate) fn command_setup(&self) -> io::Result<CommandSetup> {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
         kept.as_ref()
-            .map_or_else(|| Ok(CommandSetup::default()), KeptCall::terms)
+            .map_or_else(|| Ok(CommandSetup::default()), KeptCall::command_setup)
     }
 
     /// Ends the use of layers, when nothing of the command is left.
@@ -282,10 +282,10 @@ impl CallContext {
 
     /// Keeps what is there in another way before a command runs, because it
     /// could not be started on these terms, for this reason. Blocks.
-    pub(crate) fn otherwise(&self, why: &str) -> Result<(), UndoError> {
+    pub(crate) fn fall_back(&self, why: &str) -> Result<(), UndoError> {
         let kept = self.inner.kept.lock();
         let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
-        kept.as_mut().map_or(Ok(()), |kept| kept.otherwise(why))
+        kept.as_mut().map_or(Ok(()), |kept| kept.fall_back(why))
     }
 
     /// Takes the files that the call has touched so far.

@@ -244,7 +244,7 @@ impl Undo {
             } else {
                 left.push(Conflict {
                     path: step.path.clone(),
-                    why: ConflictReason::Somebody,
+                    why: ConflictReason::Other,
                 });
             }
         }
@@ -387,7 +387,7 @@ impl Undo {
     fn changed_meanwhile(&self, place: &Place) -> UndoError {
         UndoError::Conflicts(vec![Conflict {
             path: watch::name(&self.workspace, place),
-            why: ConflictReason::Somebody,
+            why: ConflictReason::Other,
         }])
     }
 

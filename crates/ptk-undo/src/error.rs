@@ -86,7 +86,7 @@ pub enum ConflictReason {
     /// A later call has changed it.
     Call(String),
     /// Another program or a person has changed it.
-    Somebody,
+    Other,
     /// Another program or a person has put files into it.
     Occupied,
     /// What was there before was not kept.
@@ -99,7 +99,7 @@ impl fmt::Display for ConflictReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(call) => write!(f, "changed since by {call}; undo that first"),
-            Self::Somebody => f.write_str(
+            Self::Other => f.write_str(
                 "changed since by another program or a person; move it away, or leave it alone with --keep-others",
             ),
             Self::Occupied => f.write_str(

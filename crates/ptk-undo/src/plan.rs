@@ -305,7 +305,7 @@ impl Planning {
             }
         }
         for path in broken {
-            planning.leave(&path, ConflictReason::Somebody);
+            planning.leave(&path, ConflictReason::Other);
         }
         planning
     }
@@ -359,7 +359,7 @@ impl Planning {
             }
         }
         for path in behind {
-            self.leave(&path, ConflictReason::Somebody);
+            self.leave(&path, ConflictReason::Other);
         }
         Ok(())
     }
@@ -378,7 +378,7 @@ impl Planning {
             .map(|step| step.path.clone())
             .collect();
         for path in below {
-            self.leave(&path, ConflictReason::Somebody);
+            self.leave(&path, ConflictReason::Other);
         }
     }
 
@@ -445,7 +445,7 @@ impl Planning {
                         break;
                     }
                     _ => {
-                        self.leave(&path, ConflictReason::Somebody);
+                        self.leave(&path, ConflictReason::Other);
                         break;
                     }
                 }
@@ -464,7 +464,7 @@ fn who(records: &[Record], path: &Path, now: &State) -> ConflictReason {
     let standing = records.iter().rev().filter(|record| !record.is_undone);
     match standing.clone().find(made_it) {
         Some(record) => ConflictReason::Call(record.begin.call.clone()),
-        None => ConflictReason::Somebody,
+        None => ConflictReason::Other,
     }
 }
 

@@ -335,20 +335,20 @@ impl KeptCall {
     /// # Errors
     ///
     /// If the layers cannot be used.
-    pub fn terms(&self) -> std::io::Result<CommandSetup> {
-        let mut terms = CommandSetup {
+    pub fn command_setup(&self) -> std::io::Result<CommandSetup> {
+        let mut command_setup = CommandSetup {
             lock: Some(self.under_way.path().to_owned()),
             ..CommandSetup::default()
         };
         match &self.watch {
-            Watch::Layers(layers) => terms.layers = layers.begin()?,
+            Watch::Layers(layers) => command_setup.layers = layers.begin()?,
             Watch::Recorded(recorded) => {
                 let recording = recorded.recording(&self.recorder.workspace, &self.store);
-                terms.recorded = Some(recording);
+                command_setup.recorded = Some(recording);
             }
             _ => {}
         }
-        Ok(terms)
+        Ok(command_setup)
     }
 
     /// Begins another way before the command runs, because the system does not
@@ -357,7 +357,7 @@ impl KeptCall {
     /// # Errors
     ///
     /// If there is no other way to keep it.
-    pub fn otherwise(&mut self, why: &str) -> Result<(), UndoError> {
+    pub fn fall_back(&mut self, why: &str) -> Result<(), UndoError> {
         let store = Arc::clone(&self.store);
         let failed = |error| store.failed(error);
         let recorder = &self.recorder;

@@ -62,9 +62,9 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
         (&["Hi", "--tools", "grepp"], 2, "did you mean `grep`?"),
         (&["Hi", "--dialect", "ptkk"], 2, "'ptkk'"),
         (
-            &["Hi", "--provider", "nobody"],
+            &["Hi", "--provider", "opneai"],
             2,
-            "Provider nobody not registered",
+            "Provider \"opneai\" not found. Did you mean \"openai\"?",
         ),
         (&["Hi", "--provider", "script:none.json"], 1, "none.json"),
         (&["Hi", "--max-iterations", "0"], 2, "0 is not in 1.."),
@@ -84,7 +84,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
             1,
             "no session of this workspace was interrupted",
         ),
-        (&["resume", "nobody"], 1, "session `nobody` not found"),
+        (&["resume", "unknown"], 1, "session `unknown` not found"),
     ] {
         let ended = scene.ptk(args);
         assert_eq!(ended.code, code, "{args:?} {ended:?}");

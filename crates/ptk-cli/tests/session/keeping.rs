@@ -238,11 +238,11 @@ fn a_session_is_listed_shown_and_found_by_its_title() {
     assert!(found.starts_with("list "), "{found}");
     let back = scene.ptk(&["sessions", "rename", "list", ""]).good();
     assert_eq!(back.err, "list is “What is on my list?” now.\n");
-    let nobody = scene.ptk(&["sessions", "rename", "nobody", "x"]);
-    assert_eq!(nobody.code, 1, "{nobody:?}");
+    let unknown = scene.ptk(&["sessions", "rename", "unknown", "x"]);
+    assert_eq!(unknown.code, 1, "{unknown:?}");
     assert!(
-        nobody.err.contains("session `nobody` not found"),
-        "{nobody:?}"
+        unknown.err.contains("session `unknown` not found"),
+        "{unknown:?}"
     );
 }
 

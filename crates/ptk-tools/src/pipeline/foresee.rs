@@ -87,7 +87,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         effects: tool.effects(),
         plan: &targets,
         workspace: context.workspace(),
-        bare: None,
+        missing: None,
         is_doubted: false,
     };
     if !targets.reads.is_empty() || !targets.writes.is_empty() {
@@ -112,7 +112,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         effects: tool.effects(),
         plan: &plan,
         workspace: context.workspace(),
-        bare: None,
+        missing: None,
         is_doubted: false,
     };
     match manager.inner.permissions.foreseen(&asking) {

@@ -300,7 +300,7 @@ impl Call<'_> {
             effects: tool.effects(),
             plan: &targets,
             workspace: self.context.workspace(),
-            bare: None,
+            missing: None,
             is_doubted: self.doubt.is_some(),
         };
         let approver = self.watched();
@@ -341,14 +341,14 @@ impl Call<'_> {
     ) -> Result<(), Box<ToolResult>> {
         let since = Instant::now();
         let name = &tool.spec().name;
-        let bare = self.bare(plan).await;
+        let missing = self.missing(plan).await;
         let asking = PermissionRequest {
             tool: name,
             args,
             effects: tool.effects(),
             plan,
             workspace: self.context.workspace(),
-            bare,
+            missing,
             is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
@@ -364,7 +364,7 @@ impl Call<'_> {
         };
         match permit {
             Permit::Allowed(because) => {
-                if bare.is_some() {
+                if missing.is_some() {
                     self.context.allow_unprotected();
                 }
                 let later = later_files(plan, self.context.workspace());
@@ -401,7 +401,7 @@ impl Call<'_> {
 
     /// The incomplete protections of a call that runs programs, if a person can
     /// be asked about them.
-    async fn bare(&self, plan: &Plan) -> Option<MissingProtections<'_>> {
+    async fn missing(&self, plan: &Plan) -> Option<MissingProtections<'_>> {
         plan.command.as_ref()?;
         let services = self.context.services();
         if !self.manager.inner.approver.is_person() {

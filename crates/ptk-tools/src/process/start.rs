@@ -93,14 +93,16 @@ impl Program {
     /// that the system supports.
     pub(crate) async fn start_watched(&self, context: &CallContext) -> Result<Running, ToolError> {
         loop {
-            let terms = context.terms().map_err(|error| self.refused(error))?;
-            match self.start_on(terms, context).await {
+            let command_setup = context
+                .command_setup()
+                .map_err(|error| self.refused(error))?;
+            match self.start_on(command_setup, context).await {
                 Err(StartError::NoLayer(why) | StartError::NotRecorded(why))
                     if !context.services().is_reviewed =>
                 {
                     let (kept, name) = (context.clone(), self.names());
                     let keep = move || {
-                        let kept = kept.otherwise(&why);
+                        let kept = kept.fall_back(&why);
                         kept.map_err(|error| ToolError::cannot_keep(&name, &error))
                     };
                     context.blocking(keep).await?;
@@ -113,7 +115,7 @@ impl Program {
 
     async fn start_on(
         &self,
-        terms: CommandSetup,
+        command_setup: CommandSetup,
         context: &CallContext,
     ) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
@@ -125,7 +127,7 @@ impl Program {
         }
         let services = context.services();
         let started = Instant::now();
-        let kept = self.keep(&terms, context).await?;
+        let kept = self.keep(&command_setup, context).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -145,19 +147,23 @@ impl Program {
     }
 
     /// Starts the first candidate that exists.
-    async fn keep(&self, terms: &CommandSetup, context: &CallContext) -> Result<Kept, StartError> {
+    async fn keep(
+        &self,
+        command_setup: &CommandSetup,
+        context: &CallContext,
+    ) -> Result<Kept, StartError> {
         let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
-                policy.layers.clone_from(&terms.layers);
-                policy.recorded.clone_from(&terms.recorded);
+                policy.layers.clone_from(&command_setup.layers);
+                policy.recorded.clone_from(&command_setup.recorded);
                 protect_later(policy, context);
             }
             let mut command = self.command(candidate, policy, context.is_strict());
-            command.held.clone_from(&terms.lock);
+            command.held.clone_from(&command_setup.lock);
             match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
                 Err(command::StartError::Unprotected(protections)) => {
