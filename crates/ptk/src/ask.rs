@@ -114,7 +114,7 @@ impl Session {
             iteration: self.log.turn.iterations,
             kind: ReplyKind::from(parsed.outcome),
             content: parsed.text.trim().to_owned(),
-            tool_calls: self.engine.checked(parsed.calls.clone()),
+            tool_calls: parsed.calls.clone(),
             raw: said.text.clone(),
         }
     }

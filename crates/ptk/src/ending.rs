@@ -29,7 +29,7 @@ impl Session {
                     let number = self.log.turn.iterations + u32::from(!again);
                     iteration = spans::iteration(number, &of);
                 }
-                match self.step().instrument(iteration.clone()).await {
+                match self.advance().instrument(iteration.clone()).await {
                     Ok(Step::Ended(answer)) => return Ok(answer),
                     Ok(_) => {}
                     Err(error) => return Err(error),

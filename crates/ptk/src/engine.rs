@@ -138,9 +138,8 @@ impl TurnConfig {
 }
 
 impl Engine {
-    /// The same calls, with what is wrong with their arguments among their
-    /// problems.
-    pub(crate) fn checked(&self, mut calls: Vec<LoggedCall>) -> Vec<LoggedCall> {
+    /// Adds what is wrong with the arguments of calls to their problems.
+    pub(crate) fn check(&self, calls: &mut [LoggedCall]) {
         for call in calls.iter_mut().filter(|call| call.is_runnable()) {
             if let Err(message) = self.tools.check(&call.to_call()) {
                 call.problems.push(LoggedProblem {
@@ -149,7 +148,6 @@ impl Engine {
                 });
             }
         }
-        calls
     }
 
     /// The configuration of a turn with these options.

@@ -151,12 +151,13 @@ impl Ptk {
             std::time::Duration::ZERO,
             config.candidate.model.prices,
         );
-        let parsed = read::parsed(&read::settled(reply, &config, &said), &said);
+        let mut parsed = read::parsed(&read::settled(reply, &config, &said), &said);
+        engine.check(&mut parsed.calls);
         Ok(Iteration {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),
             content: parsed.text.trim().to_owned(),
-            tool_calls: engine.checked(parsed.calls),
+            tool_calls: parsed.calls,
             raw: said.text,
         })
     }

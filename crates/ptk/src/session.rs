@@ -243,6 +243,16 @@ impl Session {
     /// If the run cannot go on. The turn stays open: try again, or
     /// [begin](Self::begin) another one.
     pub async fn step(&mut self) -> Result<Step, RunError> {
+        let mut step = self.advance().await?;
+        if let Step::Replied(Iteration { tool_calls, .. }) = &mut step {
+            self.engine.check(tool_calls);
+        }
+        Ok(step)
+    }
+
+    /// Runs the next step. The arguments of its calls are not checked before
+    /// they run.
+    pub(crate) async fn advance(&mut self) -> Result<Step, RunError> {
         self.load().await?;
         let config = self.config()?;
         self.stop.check()?;

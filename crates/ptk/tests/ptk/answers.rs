@@ -127,7 +127,8 @@ async fn an_invalid_call_does_not_look_runnable() {
     let scene = Scene::new();
     let right = call("read_file", &json!({"path": "notes.txt"}));
     let wrong = call("read_file", &json!({"nonsense": true}));
-    let ptk = scene.ptk(&[&format!("{right}\n{wrong}")]);
+    let both = format!("{right}\n{wrong}");
+    let ptk = scene.ptk(&[&both, &both]);
     let asked = [ptk::protocol::Message::user("Go")];
     let reply = ptk.iterate(&asked, ptk.options()).await.unwrap();
     let runnable = reply
@@ -137,6 +138,17 @@ async fn an_invalid_call_does_not_look_runnable() {
     let runnable: Vec<bool> = runnable.collect();
     assert_eq!(runnable, [true, false], "{reply:?}");
     assert!(!reply.tool_calls[1].problems.is_empty());
+
+    let mut session = ptk.new_session();
+    session.begin("Go", ptk.options()).await.unwrap();
+    let ptk::Step::Replied(stepped) = session.step().await.unwrap() else {
+        panic!("the model was not asked")
+    };
+    let runnable = stepped
+        .tool_calls
+        .iter()
+        .map(ptk::store::LoggedCall::is_runnable);
+    assert_eq!(runnable.collect::<Vec<_>>(), [true, false]);
 }
 
 /// What programs store or send of a run.
