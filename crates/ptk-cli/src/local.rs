@@ -16,11 +16,7 @@ pub(crate) fn provider(place: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
         Some(name) => name.to_owned(),
         None => only(&library)?,
     };
-    let found = library.find(&name)?;
-    let mut settings = Settings::new(found.path).name(found.name);
-    if let Some(state) = ptk_sandbox::state_folder() {
-        settings = settings.prompts_in(state.join("prompts"));
-    }
+    let mut settings = Settings::installed(&library, &name)?;
     if let Some(tokens) = place.context_window {
         settings = settings.context_window(tokens);
     }

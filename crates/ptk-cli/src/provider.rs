@@ -70,7 +70,11 @@ pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provid
         return Ok(Arc::new(script.skip(given)));
     }
     if let Some(line) = name.strip_prefix(COMMAND) {
-        return command(line);
+        let command = CommandProvider::parse(line);
+        let command = command.ok_or_else(|| {
+            anyhow!("--provider {name}: the command is empty, or a quote is not closed")
+        })?;
+        return Ok(Arc::new(command));
     }
     let connection = Connection {
         provider: name,
@@ -84,7 +88,7 @@ pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provid
 /// An error of a connection, with what to do about it on the command line.
 fn in_words(error: ConnectError) -> anyhow::Error {
     match error {
-        ConnectError::Unknown { name, near } => unknown(&name, near),
+        ConnectError::Unknown { .. } => unknown(&error),
         ConnectError::NoKey {
             ref provider,
             is_in_keyring: true,
@@ -94,8 +98,7 @@ fn in_words(error: ConnectError) -> anyhow::Error {
             anyhow!("{error}, or name a key for that server with key_variable in [models]")
         }
         ConnectError::SeveralModels { .. } | ConnectError::NoModel { .. } => {
-            let told = error.to_string();
-            anyhow!(told.replacen("name one", "name one with --model, or in PTK_MODEL", 1))
+            anyhow!("{error} with --model, or in PTK_MODEL")
         }
         error => error.into(),
     }
@@ -149,22 +152,10 @@ const fn is_one_here() -> bool {
     false
 }
 
-/// The provider for a command line, which is split into words without a shell.
-fn command(line: &str) -> Result<Arc<dyn Provider>> {
-    let words = shlex::split(line);
-    let words =
-        words.ok_or_else(|| anyhow!("--provider {COMMAND}{line}: a quote is not closed"))?;
-    let mut words = words.into_iter();
-    let program = words.next();
-    let program = program.ok_or_else(|| anyhow!("--provider {COMMAND} lacks the command"))?;
-    Ok(Arc::new(CommandProvider::new(program, words)))
-}
-
-fn unknown(name: &str, near: Option<&str>) -> anyhow::Error {
-    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+fn unknown(error: &ConnectError) -> anyhow::Error {
     let known: Vec<&str> = SERVICES.iter().map(|service| service.name).collect();
     exit::wrong_usage(format!(
-        "Provider {name} not registered{near}\n\n  There are: {}, the address of a server that \
+        "{error}\n\n  There are: {}, the address of a server that \
          speaks as OpenAI's does, such as http://127.0.0.1:8080/v1, one of these names and the \
          address of a server that speaks as it does, such as completion:http://127.0.0.1:8080/v1, \
          {LOCAL}, {COMMAND}COMMAND, {BROWSER}PAGE and {SCRIPT}FILE.",

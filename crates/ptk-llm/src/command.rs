@@ -18,8 +18,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::http::Timeouts;
 use crate::request::prompt;
 use crate::{
-    Capabilities, Delta, Deltas, FinishReason, Form, LlmError, LlmErrorKind, MAX_REPLY, Provider,
-    Request,
+    Capabilities, Delta, Deltas, FinishReason, LlmError, LlmErrorKind, MAX_REPLY, Provider, Request,
 };
 
 /// Bytes that are read at once.
@@ -78,6 +77,15 @@ impl CommandProvider {
         }
     }
 
+    /// Creates a provider for a command line, which is split into words as a
+    /// shell does, but not run by one. `None` if it is empty, or a quote in it
+    /// is not closed.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = shlex::split(line)?.into_iter();
+        Some(Self::new(words.next()?, words))
+    }
+
     /// Sets the timeouts.
     #[must_use]
     pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
@@ -99,11 +107,7 @@ impl Provider for CommandProvider {
     }
 
     fn capabilities(&self, _model: Option<&str>) -> Capabilities {
-        Capabilities {
-            native_tools: Some(false),
-            form: Form::Prompt,
-            ..Capabilities::default()
-        }
+        Capabilities::of_prompt()
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {

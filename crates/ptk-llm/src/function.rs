@@ -8,9 +8,7 @@ use futures_util::stream;
 use futures_util::{FutureExt as _, StreamExt as _};
 
 use crate::request::prompt;
-use crate::{
-    Capabilities, Delta, Deltas, FinishReason, Form, LlmError, LlmErrorKind, Provider, Request,
-};
+use crate::{Capabilities, Delta, Deltas, FinishReason, LlmError, LlmErrorKind, Provider, Request};
 
 /// A function as a model, as [`provider_fn`] makes it.
 #[derive(Clone)]
@@ -66,11 +64,7 @@ where
     }
 
     fn capabilities(&self, _model: Option<&str>) -> Capabilities {
-        Capabilities {
-            native_tools: Some(false),
-            form: Form::Prompt,
-            ..Capabilities::default()
-        }
+        Capabilities::of_prompt()
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {

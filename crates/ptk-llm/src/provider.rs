@@ -138,6 +138,18 @@ pub struct Capabilities {
     pub is_too_small: bool,
 }
 
+impl Capabilities {
+    /// The capabilities of a model that takes one text and returns one.
+    #[must_use]
+    pub fn of_prompt() -> Self {
+        Self {
+            native_tools: Some(false),
+            form: Form::Prompt,
+            ..Self::default()
+        }
+    }
+}
+
 /// How the output of a model can be constrained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Constraint {

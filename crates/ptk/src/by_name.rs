@@ -51,10 +51,9 @@ pub(crate) fn provider(name: &str) -> Result<Arc<dyn Provider>, ModelNameError> 
         return Ok(Arc::new(script));
     }
     if let Some(line) = name.strip_prefix(COMMAND) {
-        let mut words = shlex::split(line).unwrap_or_default().into_iter();
-        let program = words.next();
-        let program = program.ok_or_else(|| ModelNameError::Command(line.to_owned()))?;
-        return Ok(Arc::new(CommandProvider::new(program, words)));
+        let command = CommandProvider::parse(line);
+        let command = command.ok_or_else(|| ModelNameError::Command(line.to_owned()))?;
+        return Ok(Arc::new(command));
     }
     if let Some(name) = name.strip_prefix(LOCAL) {
         return local(name).map_err(|message| ModelNameError::Local {
@@ -69,12 +68,9 @@ pub(crate) fn provider(name: &str) -> Result<Arc<dyn Provider>, ModelNameError> 
 fn local(name: &str) -> Result<Arc<dyn Provider>, String> {
     use ptk_local::{Library, Local, Settings};
 
-    let found = Library::open_default().and_then(|library| library.find(name));
-    let found = found.map_err(|error| error.to_string())?;
-    let mut settings = Settings::new(found.path).name(found.name);
-    if let Some(state) = ptk_sandbox::state_folder() {
-        settings = settings.prompts_in(state.join("prompts"));
-    }
+    let settings = Library::open_default()
+        .and_then(|library| Settings::installed(&library, name))
+        .map_err(|error| error.to_string())?;
     let model = Local::open(settings).map_err(|error| error.to_string())?;
     Ok(Arc::new(model))
 }

@@ -1,6 +1,7 @@
 //! The result of a run.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use ptk_events::{CallId, ShownCode};
@@ -19,10 +20,7 @@ pub struct Execution {
     /// The answer; empty if there is none.
     pub content: String,
     /// Why there is none.
-    #[serde(
-        serialize_with = "write_error",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(serialize_with = "write_text", skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
     /// How often the model was asked.
     pub iterations: u32,
@@ -43,10 +41,7 @@ pub struct Execution {
     pub usage_by_model: BTreeMap<String, Usage>,
     /// Why the last reply ended: an answer that ended by its length is not
     /// whole.
-    #[serde(
-        serialize_with = "write_finish",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(serialize_with = "write_text", skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
     /// The session it is part of.
     pub session: SessionId,
@@ -89,16 +84,14 @@ pub struct CallRecord {
 }
 
 #[expect(clippy::ref_option, reason = "serde passes the field")]
-fn write_error<S: Serializer>(error: &Option<RunError>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&error.as_ref().map_or_else(String::new, ToString::to_string))
-}
-
-#[expect(clippy::ref_option, reason = "serde passes the field")]
-fn write_finish<S: Serializer>(
-    finish: &Option<FinishReason>,
+fn write_text<T: Display, S: Serializer>(
+    value: &Option<T>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(finish.as_ref().map_or("", FinishReason::as_str))
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
 }
 
 fn write_milliseconds<S: Serializer>(

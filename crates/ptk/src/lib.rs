@@ -5,28 +5,25 @@
 //! bounded and logged; and its mistakes are sent back to it with what to do.
 //!
 //! ```
-//! use ptk::llm::Script;
-//! use ptk::tools::{CallContext, Effects, ToolError, tool_fn};
 //! use ptk::Ptk;
+//! use ptk::llm::Script;
 //!
-//! #[derive(serde::Deserialize, schemars::JsonSchema)]
-//! struct Weather {
+//! /// Tell the weather in a city.
+//! #[ptk::tool(effects = "none")]
+//! async fn weather(
 //!     /// The city, for example "Berlin"
 //!     city: String,
+//! ) -> String {
+//!     format!("{city}: sunny, 21 degrees")
 //! }
 //!
 //! # tokio::runtime::Runtime::new()?.block_on(async {
+//! // In a program: Ptk::model("ollama/qwen3:4b")?
 //! let model = Script::new([
 //!     r#"<PTK_CALL>{"tool": "weather", "args": {"city": "Berlin"}}</PTK_CALL>"#,
 //!     "It is sunny in Berlin.",
 //! ]);
-//! let weather = |_: CallContext, args: Weather| async move {
-//!     Ok::<_, ToolError>(format!("{}: sunny, 21 degrees", args.city))
-//! };
-//! let ptk = Ptk::builder()
-//!     .provider(model)
-//!     .tool(tool_fn("weather", "Tell the weather in a city", Effects::NONE, weather))
-//!     .build()?;
+//! let ptk = Ptk::builder().provider(model).tool(weather()).build()?;
 //! assert_eq!(ptk.run("What is it like in Berlin?").await?, "It is sunny in Berlin.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;

@@ -183,12 +183,15 @@ async fn a_server_here_is_not_looked_for_behind_a_proxy() {
 fn providers_are_checked_before_anything_is_sent() {
     let scene = Scene::new(&[]);
     for (args, said) in [
-        (&["Hi", "--provider", "opnai"][..], "did you mean `openai`?"),
+        (
+            &["Hi", "--provider", "opnai"][..],
+            "Did you mean \"openai\"?",
+        ),
         (
             &["Hi", "--provider", "groq"],
             "groq wants a key; set GROQ_API_KEY, or keep one with `ptk keys set groq`",
         ),
-        (&["Hi", "--provider", "cmd:"], "lacks the command"),
+        (&["Hi", "--provider", "cmd:"], "the command is empty"),
         (
             &["Hi", "--provider", "cmd:sh -c 'x"],
             "a quote is not closed",
@@ -218,7 +221,7 @@ fn providers_are_checked_before_anything_is_sent() {
         let mut command = scene.command(args);
         let output = command.env_remove("GROQ_API_KEY").output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
-        let is_unknown = err.contains("not registered");
+        let is_unknown = err.contains("Provider \"");
         let code = if is_unknown { 2 } else { 1 };
         assert_eq!(output.status.code(), Some(code), "{err}");
         assert!(err.contains(said), "{args:?} {err}");
@@ -321,7 +324,8 @@ async fn the_only_model_of_a_server_needs_no_name() {
     let (code, _, errors) = output(scene.command(&args)).await;
     assert_eq!(code, 1, "{errors}");
     assert!(
-        errors.contains("name one with --model, or in PTK_MODEL: first, second"),
+        errors
+            .contains("has several models: first, second; name one with --model, or in PTK_MODEL"),
         "{errors}"
     );
 }

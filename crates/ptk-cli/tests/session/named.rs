@@ -114,7 +114,7 @@ fn mistakes_are_placed() {
         (
             "[models.a]\nprovider = \"opnai\"\n".to_owned(),
             &["Hi", "--model", "a"],
-            "ptk.toml:1:1: model `a`: Provider opnai not registered; did you mean `openai`?",
+            "ptk.toml:1:1: model `a`: Provider \"opnai\" not found. Did you mean \"openai\"?",
         ),
         (
             format!("[models.a]\nprovider = \"{script}\"\nmood = \"text\"\n"),

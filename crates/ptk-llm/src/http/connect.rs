@@ -72,7 +72,7 @@ pub enum ConnectError {
         provider: String,
     },
     /// No model was named, and there are several.
-    #[error("{provider} has several models; name one{}", listed(models))]
+    #[error("{provider} has several models{}; name one", listed(models))]
     SeveralModels {
         /// The provider.
         provider: String,

@@ -14,7 +14,7 @@ use ptk_protocol::format::DefinitionStyle;
 use super::prompts::Prompts;
 use super::trouble::Trouble;
 use super::worker::{Job, Worker};
-use crate::{Gguf, GgufError};
+use crate::{Gguf, GgufError, Library, LibraryError};
 
 /// The default context window in tokens: a larger one takes memory, whether it
 /// is used or not.
@@ -74,6 +74,22 @@ impl Settings {
             prompts: None,
             progress: Progress::default(),
         }
+    }
+
+    /// Settings for the model of this name in the user's library, or in this
+    /// file. What it has read of its instructions is kept in the user's folder
+    /// for state.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such model.
+    pub fn installed(library: &Library, name: &str) -> Result<Self, LibraryError> {
+        let found = library.find(name)?;
+        let settings = Self::new(found.path).name(found.name);
+        Ok(match ptk_sandbox::state_folder() {
+            Some(state) => settings.prompts_in(state.join("prompts")),
+            None => settings,
+        })
     }
 
     /// Sets the model's name; defaults to the file's name.
