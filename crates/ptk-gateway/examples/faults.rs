@@ -20,9 +20,9 @@ use std::error::Error;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 
-use ptk::llm::{Script, ScriptedCall, ScriptedError, ScriptedReply};
-use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
+use ptk_llm::{Script, ScriptedCall, ScriptedError, ScriptedReply};
+use ptk_model::{Mode, Model};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

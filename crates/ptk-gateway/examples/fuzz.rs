@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
-use ptk::llm::{Api, Delta, Deltas, FinishReason, Passthrough, Provider, Request};
-use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
+use ptk_llm::{Api, Delta, Deltas, FinishReason, Passthrough, Provider, Request};
+use ptk_model::{Mode, Model};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::time::timeout;

@@ -8,9 +8,9 @@
 
 use std::error::Error;
 
-use ptk::llm::http::{HttpProvider, Kind};
-use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
+use ptk_llm::http::{HttpProvider, Kind};
+use ptk_model::{Mode, Model};
 use tokio::net::TcpListener;
 
 #[tokio::main]

@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use ptk::events::Redaction;
-use ptk::protocol::Toolset;
+use ptk_events::Redaction;
+use ptk_protocol::Toolset;
 use serde_json::json;
 
 /// The name of the file in the folder.

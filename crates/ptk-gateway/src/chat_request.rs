@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{Api, Message, Sampling, Verbatim};
+use ptk_llm::{Api, Message, Sampling, Verbatim};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;

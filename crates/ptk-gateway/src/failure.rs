@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use ptk::llm::{LlmError, LlmErrorKind};
+use ptk_llm::{LlmError, LlmErrorKind};
+use ptk_model::TeachError;
 use serde_json::{Value, json};
 
 /// Why there is no answer.
@@ -117,6 +118,16 @@ impl Failure {
             let told = json!({"code": self.code, "text": words});
             error.insert("ptk".to_owned(), told);
         }
+    }
+}
+
+impl From<TeachError> for Failure {
+    fn from(error: TeachError) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "dialect",
+            error.to_string(),
+        )
     }
 }
 

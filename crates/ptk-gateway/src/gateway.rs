@@ -1,24 +1,18 @@
 //! The gateway and its builder.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hyper::StatusCode;
-use ptk::llm::{InMemory, Memory};
-use ptk::protocol::dialects::Registry;
-use ptk::protocol::format::DefinitionStyle;
-use ptk::protocol::format::guard::{Guard, GuardError};
-use ptk::protocol::{Formatter, PtkFormatter};
-use ptk::{Approach, Mode, Model};
+use ptk_llm::{InMemory, Memory};
+use ptk_model::{Mode, Model, TeachError, Teacher};
+use ptk_protocol::dialects::Registry;
 use tokio::sync::Semaphore;
 
 use crate::access::{AccessPolicy, Keys};
 use crate::bodies::Bodies;
 use crate::capture::{Capture, Case};
-use crate::failure::Failure;
 use crate::hosted::HostedTools;
 use crate::log::Log;
 use crate::metrics::Metrics;
@@ -69,8 +63,8 @@ impl Default for Limits {
 /// The gateway: models by name, behind the APIs that clients speak.
 ///
 /// ```
-/// use ptk::Model;
-/// use ptk::llm::Script;
+/// use ptk_model::Model;
+/// use ptk_llm::Script;
 /// use ptk_gateway::Gateway;
 ///
 /// let gateway = Gateway::builder()
@@ -95,13 +89,9 @@ impl Gateway {
 pub(crate) struct Inner {
     pub(crate) routes: Routes,
     pub(crate) mode: Mode,
-    /// The dialect that is taught, and the only one that is read.
-    pub(crate) dialect: Option<String>,
-    pub(crate) dialects: Registry,
+    /// What teaches models their tools.
+    pub(crate) teacher: Arc<Teacher>,
     pub(crate) memory: Arc<dyn Memory>,
-    guard: Guard,
-    /// The formatters by dialect, and by how tools are described.
-    formatters: Mutex<HashMap<(String, DefinitionStyle), Arc<dyn Formatter>>>,
     pub(crate) offers: Offers,
     capture: Option<Capture>,
     pub(crate) metrics: Metrics,
@@ -115,32 +105,6 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// The formatter for a model and its dialect.
-    pub(crate) fn formatter(&self, approach: &Approach) -> Result<Arc<dyn Formatter>, Failure> {
-        let name = approach.only.as_deref().or(self.dialect.as_deref());
-        let name = name.or(approach.best.as_deref()).unwrap_or("ptk");
-        let mut formatters = self
-            .formatters
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let key = (name.to_owned(), approach.can.definitions);
-        if let Some(known) = formatters.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let violation =
-            |why: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "dialect", why);
-        let dialect = self
-            .dialects
-            .get(name)
-            .map_err(|error| violation(error.to_string()))?;
-        let formatter = PtkFormatter::new(Arc::clone(dialect));
-        let formatter = formatter.map_err(|error| violation(error.to_string()))?;
-        let formatter = formatter.with_style(approach.can.definitions);
-        let formatter: Arc<dyn Formatter> = Arc::new(formatter.with_guard(self.guard.clone()));
-        formatters.insert(key, Arc::clone(&formatter));
-        Ok(formatter)
-    }
-
     pub(crate) fn capture<'c>(&self, case: impl FnOnce() -> Case<'c>) {
         if let Some(capture) = &self.capture {
             capture.keep(&case());
@@ -163,9 +127,9 @@ pub enum BuildError {
         /// The error of the system.
         error: io::Error,
     },
-    /// Dialects conflict with each other.
+    /// A model cannot be taught in a dialect.
     #[error(transparent)]
-    Guard(#[from] GuardError),
+    Dialect(#[from] TeachError),
 }
 
 /// Builds a [`Gateway`].
@@ -192,15 +156,14 @@ impl GatewayBuilder {
         name: impl Into<String>,
         models: impl IntoIterator<Item = Model>,
     ) -> Self {
-        self.routes
-            .add(name.into(), Route::new(models.into_iter().collect()));
+        self.routes.add(name.into(), Route::new(models));
         self
     }
 
     /// Sets the models that serve all other names.
     #[must_use]
     pub fn any(mut self, models: impl IntoIterator<Item = Model>) -> Self {
-        let route = Route::new(models.into_iter().collect());
+        let route = Route::new(models);
         self.routes.set_other(Other::One(Arc::new(route)));
         self
     }
@@ -310,6 +273,7 @@ impl GatewayBuilder {
         if self.routes.is_empty() {
             return Err(BuildError::NoModel);
         }
+        let teacher = Teacher::new(self.dialects, self.dialect)?;
         let capture = match self.capture {
             Some(folder) => {
                 let shown = folder.display().to_string();
@@ -325,11 +289,8 @@ impl GatewayBuilder {
             inner: Arc::new(Inner {
                 routes: self.routes,
                 mode: self.mode,
-                dialect: self.dialect,
-                guard: Guard::for_registry(&self.dialects)?,
-                dialects: self.dialects,
+                teacher: Arc::new(teacher),
                 memory: self.memory.unwrap_or_else(|| Arc::new(InMemory::default())),
-                formatters: Mutex::default(),
                 offers: Offers::default(),
                 capture,
                 metrics: Metrics::default(),

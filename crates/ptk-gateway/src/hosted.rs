@@ -1,11 +1,12 @@
 //! Tools that the gateway runs itself, for clients that have none of their own.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use ptk::CancellationToken;
-use ptk::llm::{FinishReason, Message, Usage};
-use ptk::protocol::{Arguments, ToolCall, ToolResult, ToolSpec};
-use ptk::tools::{CallOutcome, CallRequest, ToolManager};
+use futures_util::future::BoxFuture;
+use ptk_llm::{FinishReason, Message, Usage};
+use ptk_protocol::{Arguments, ToolCall, ToolResult, ToolSpec};
+use tokio_util::sync::CancellationToken;
 
 use crate::chat_request::{ChatRequest, Choice};
 use crate::exchange::Exchange;
@@ -14,30 +15,65 @@ use crate::offer::Offer;
 use crate::response::{End, Note, ResponseEvent};
 
 /// How often the model is asked for one answer, at most.
-const MAX_ROUNDS: u32 = ptk::MAX_ITERATIONS;
+const MAX_ROUNDS: u32 = 10;
 
-/// Tools that the gateway runs itself. All rules of their manager hold, and
-/// there is no user to ask for consent.
+/// Why tools cannot be hosted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HostedError(String);
+
+/// Runs calls of tools.
+pub trait ToolRunner: Debug + Send + Sync {
+    /// Runs these calls, unless that is cancelled. There is a result for each,
+    /// in the same order.
+    fn run<'a>(
+        &'a self,
+        calls: Vec<ToolCall>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Vec<ToolResult>>;
+}
+
+/// Tools that the gateway runs itself, for clients that offer none. There is no
+/// user to ask for consent.
 #[derive(Debug)]
 pub struct HostedTools {
-    manager: ToolManager,
+    runner: Box<dyn ToolRunner>,
     offer: Arc<Offer>,
 }
 
 impl HostedTools {
-    /// Creates hosted tools from those of these names.
-    #[must_use]
-    pub fn new(manager: ToolManager, names: &[String]) -> Self {
+    /// Creates hosted tools.
+    ///
+    /// # Errors
+    ///
+    /// If two of them have the same name, or they are too complex.
+    pub fn new(
+        tools: impl IntoIterator<Item = ToolSpec>,
+        runner: impl ToolRunner + 'static,
+    ) -> Result<Self, HostedError> {
+        let tools = tools.into_iter().map(|tool| (tool, false));
+        let offer = Offer::new(tools.collect());
+        Ok(Self {
+            offer: Arc::new(offer.map_err(|failure| HostedError(failure.message))?),
+            runner: Box::new(runner),
+        })
+    }
+
+    /// Creates hosted tools from those of these names. All rules of their
+    /// manager hold.
+    ///
+    /// # Errors
+    ///
+    /// If they are too complex.
+    #[cfg(feature = "tools")]
+    pub fn of_manager(
+        manager: ptk_tools::ToolManager,
+        names: &[String],
+    ) -> Result<Self, HostedError> {
         let registry = manager.registry();
         let tools = registry.toolset().iter();
         let tools = tools.filter(|tool| names.contains(&tool.name));
-        let tools: Vec<(ToolSpec, bool)> = tools.map(|tool| (tool.clone(), false)).collect();
-        // Tools of one registry have differing names.
-        let offer = Offer::new(tools).unwrap_or_default();
-        Self {
-            offer: Arc::new(offer),
-            manager,
-        }
+        Self::new(tools.cloned().collect::<Vec<_>>(), manager)
     }
 
     /// Whether they are used for a request: its client offers none.
@@ -100,16 +136,18 @@ impl HostedTools {
                     ..End::default()
                 });
             }
-            let requests = turn.calls.iter().cloned();
-            let requests = requests.map(|call| CallRequest::new(call).cancelled_by(&stop));
-            let outcomes = self.manager.execute_all(requests.collect()).await;
-            notes.extend(outcomes.iter().map(ran));
+            let results = self.runner.run(turn.calls.clone(), &stop).await;
+            let ran_calls = || turn.calls.iter().zip(&results);
+            notes.extend(ran_calls().map(|(call, result)| ran(call, result)));
+            let results: Vec<Message> = ran_calls()
+                .map(|(call, result)| result_of(call, result))
+                .collect();
             chat.messages.push(Message::Assistant {
                 text: turn.text,
                 calls: turn.calls,
                 state: None,
             });
-            chat.messages.extend(outcomes.iter().map(result));
+            chat.messages.extend(results);
         }
         Err(Failure::unkept(
             "max_iterations",
@@ -152,26 +190,38 @@ impl HostedTurn {
 }
 
 /// The note for the client about a call that was run for it.
-fn ran(outcome: &CallOutcome) -> Note {
-    let how = if outcome.result.success {
-        "ran"
-    } else {
-        "failed"
-    };
-    Note::new("tool_ran", format!("{} {how}", outcome.tool))
+fn ran(call: &ToolCall, result: &ToolResult) -> Note {
+    let how = if result.success { "ran" } else { "failed" };
+    Note::new("tool_ran", format!("{} {how}", call.name))
 }
 
-fn result(outcome: &CallOutcome) -> Message {
-    let result: &ToolResult = &outcome.result;
+fn result_of(call: &ToolCall, result: &ToolResult) -> Message {
     let text = match (&result.suggestion, result.success) {
         (_, true) => result.payload_json(),
         (Some(suggestion), false) => format!("{} {suggestion}", result.error),
         (None, false) => result.error.clone(),
     };
     Message::Result {
-        id: outcome.call_id.to_string(),
-        name: outcome.tool.clone(),
+        id: call.id.clone().unwrap_or_default(),
+        name: call.name.clone(),
         text,
         is_error: !result.success,
+    }
+}
+
+#[cfg(feature = "tools")]
+impl ToolRunner for ptk_tools::ToolManager {
+    fn run<'a>(
+        &'a self,
+        calls: Vec<ToolCall>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Vec<ToolResult>> {
+        let requests = calls.into_iter();
+        let requests = requests.map(|call| ptk_tools::CallRequest::new(call).cancelled_by(cancel));
+        let requests = requests.collect();
+        Box::pin(async move {
+            let outcomes = self.execute_all(requests).await;
+            outcomes.into_iter().map(|outcome| outcome.result).collect()
+        })
     }
 }

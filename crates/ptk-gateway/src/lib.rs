@@ -8,8 +8,8 @@
 //! were right.
 //!
 //! ```
-//! use ptk::Model;
-//! use ptk::llm::Script;
+//! use ptk_model::Model;
+//! use ptk_llm::Script;
 //! use ptk_gateway::Gateway;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -60,5 +60,5 @@ mod workers;
 
 pub use access::Keys;
 pub use gateway::{BuildError, Gateway, GatewayBuilder, Limits};
-pub use hosted::HostedTools;
+pub use hosted::{HostedError, HostedTools, ToolRunner};
 pub use log::{Ended, Log};

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ptk::events::Redaction;
+use ptk_events::Redaction;
 use serde::Serialize;
 
 /// The most bytes of a request, or of its answer, that are logged.

@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use ptk::llm::{LlmErrorKind, Usage};
+use ptk_llm::{LlmErrorKind, Usage};
 
 /// The buckets of request durations, in seconds.
 const SECONDS: [f64; 12] = [

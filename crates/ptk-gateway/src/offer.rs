@@ -2,13 +2,11 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ptk::Teaching;
-use ptk::llm::{Form, Message};
-use ptk::protocol::dialects::Registry;
-use ptk::protocol::schema::Complexity;
-use ptk::protocol::{Formatter, Grammar, GrammarError, ToolSpec, Toolset};
+use ptk_model::{Approach, Teacher, ToolPrompt};
+use ptk_protocol::schema::Complexity;
+use ptk_protocol::{Formatter, ToolSpec, Toolset};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -44,25 +42,15 @@ pub(crate) struct Offer {
     schemas: usize,
     /// The names of those whose arguments may take long to check.
     complex: Vec<String>,
-    tool_prompts: Mutex<Vec<Arc<ToolPrompt>>>,
-    /// The grammar that parses native calls.
-    native: OnceLock<Option<Grammar>>,
+    tool_prompts: Mutex<Vec<KnownPrompt>>,
 }
 
-/// The prompt for a model that is offered tools in text.
+/// A cached prompt, and what it depends on.
 #[derive(Debug)]
-pub(crate) struct ToolPrompt {
-    formatter: Arc<dyn Formatter>,
+struct KnownPrompt {
     only: Option<String>,
     names: Option<Vec<String>>,
-    /// Whether the model takes turns.
-    form: Form,
-    /// Example turns, where it does.
-    pub(crate) examples: Arc<[Message]>,
-    /// The instructions; empty if there are no tools.
-    pub(crate) system: Arc<str>,
-    /// The grammar that parses the replies.
-    pub(crate) grammar: Grammar,
+    prompt: Arc<ToolPrompt>,
 }
 
 impl Offer {
@@ -117,101 +105,86 @@ impl Offer {
         !self.complex.is_empty()
     }
 
-    /// The prompt for a model that is to call these tools in a dialect. Prompts
-    /// are cached; new ones are made on worker threads.
+    /// The prompt for a model that is to call these tools; it is taught those of
+    /// these names, or all. Prompts are cached; new ones are made on worker
+    /// threads.
     pub(crate) async fn tool_prompt(
         self: &Arc<Self>,
         workers: &Workers,
-        formatter: &Arc<dyn Formatter>,
-        dialects: &Registry,
-        only: Option<&str>,
+        teacher: &Arc<Teacher>,
+        approach: &Arc<Approach>,
         names: Option<Vec<String>>,
-        form: Form,
     ) -> Result<Arc<ToolPrompt>, Failure> {
-        if let Some(known) = self.known_tool_prompt(formatter, only, names.as_deref(), form) {
+        let formatter = teacher.formatter(approach)?;
+        let only = teacher.only_read(approach);
+        if let Some(known) = self.known_prompt(&formatter, only, names.as_deref(), approach) {
             return Ok(known);
         }
-        let invalid = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
-            let made = self.make_tool_prompt(formatter, dialects, only, names, form);
-            return made.map_err(invalid);
+            return self.make_prompt(teacher, approach, names);
         }
         let offer = Arc::clone(self);
-        let formatter = Arc::clone(formatter);
-        let dialects = dialects.clone();
-        let only = only.map(str::to_owned);
+        let (teacher, approach) = (Arc::clone(teacher), Arc::clone(approach));
         let make = move || {
             for name in &offer.complex {
                 offer.tools.compile(name);
             }
-            offer
-                .make_tool_prompt(&formatter, &dialects, only.as_deref(), names, form)
-                .map_err(invalid)
+            offer.make_prompt(&teacher, &approach, names)
         };
         workers.run(make).await
     }
 
-    fn known_tool_prompt(
+    fn known_prompt(
         &self,
         formatter: &Arc<dyn Formatter>,
         only: Option<&str>,
         names: Option<&[String]>,
-        form: Form,
+        approach: &Approach,
     ) -> Option<Arc<ToolPrompt>> {
-        let tool_prompts = self
+        let known = self
             .tool_prompts
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let known = tool_prompts.iter().find(|tool_prompt| {
-            Arc::ptr_eq(&tool_prompt.formatter, formatter)
-                && tool_prompt.only.as_deref() == only
-                && tool_prompt.names.as_deref() == names
-                && tool_prompt.form == form
+        let known = known.iter().find(|known| {
+            Arc::ptr_eq(&known.prompt.formatter, formatter)
+                && known.only.as_deref() == only
+                && known.names.as_deref() == names
+                && known.prompt.form == approach.can.form
+                && known.prompt.is_native == approach.is_native
         });
-        known.map(Arc::clone)
+        known.map(|known| Arc::clone(&known.prompt))
     }
 
-    fn make_tool_prompt(
+    fn make_prompt(
         &self,
-        formatter: &Arc<dyn Formatter>,
-        dialects: &Registry,
-        only: Option<&str>,
+        teacher: &Teacher,
+        approach: &Approach,
         names: Option<Vec<String>>,
-        form: Form,
-    ) -> Result<Arc<ToolPrompt>, GrammarError> {
-        let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
-            // Without tools, no text is a call.
-            Registry::empty()
+    ) -> Result<Arc<ToolPrompt>, Failure> {
+        let prompt = if self.tools.is_empty() {
+            teacher.prompt_without_tools(approach)?
         } else {
-            dialects.clone()
-        });
-        grammar = grammar.tools(self.tools.clone());
-        if let Some(only) = only.filter(|_| !self.tools.is_empty()) {
-            grammar = grammar.dialect(only);
-        }
-        let tools = match &names {
-            Some(names) => self.only(names),
-            None => self.tools.clone(),
+            let taught = names.as_ref().map(|names| self.only(names));
+            teacher.prompt(
+                approach,
+                &self.tools,
+                taught.as_ref().unwrap_or(&self.tools),
+            )?
         };
-        let teaching = Teaching::new(&**formatter, &tools, form);
-        let tool_prompt = Arc::new(ToolPrompt {
-            formatter: Arc::clone(formatter),
-            only: only.map(str::to_owned),
-            form,
-            examples: teaching.examples,
-            system: teaching.instructions.into(),
-            names,
-            grammar: grammar.build()?,
-        });
-        let mut tool_prompts = self
+        let prompt = Arc::new(prompt);
+        let mut known = self
             .tool_prompts
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if tool_prompts.len() >= MAX_PROMPTS {
-            tool_prompts.remove(0);
+        if known.len() >= MAX_PROMPTS {
+            known.remove(0);
         }
-        tool_prompts.push(Arc::clone(&tool_prompt));
-        Ok(tool_prompt)
+        known.push(KnownPrompt {
+            only: teacher.only_read(approach).map(str::to_owned),
+            names,
+            prompt: Arc::clone(&prompt),
+        });
+        Ok(prompt)
     }
 
     /// The tools of these names.
@@ -219,15 +192,6 @@ impl Offer {
         let chosen = self.tools.iter().filter(|tool| names.contains(&tool.name));
         // They have differing names, or they would not stand in one set.
         Toolset::new(chosen.cloned()).unwrap_or_default()
-    }
-
-    /// The grammar that parses native calls as calls of a dialect.
-    pub(crate) fn native(&self, dialect: &str) -> Option<&Grammar> {
-        let make = || {
-            let grammar = Grammar::builder().tools(self.tools.clone());
-            grammar.dialect(dialect).alone().build().ok()
-        };
-        self.native.get_or_init(make).as_ref()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ptk::llm::{FinishReason, Passthrough, Usage};
-use ptk::protocol::{Arguments, Problem};
+use ptk_llm::{FinishReason, Passthrough, Usage};
+use ptk_protocol::{Arguments, Problem};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use ptk::llm::Memory;
-use ptk::protocol::schema::suggest;
-use ptk::{Approach, Candidate, Mode, Model};
+use ptk_model::{Candidate, Model, Models};
+use ptk_protocol::schema::suggest;
 
 use crate::chat_request::ChatRequest;
 use crate::failure::Failure;
@@ -15,72 +13,20 @@ use crate::failure::Failure;
 /// The most names that are remembered of those that a server was asked for.
 const MAX_NAMES: usize = 256;
 
-/// How long an approach is cached: findings about a model may change, by other
-/// programs, too.
-const COUNTS: Duration = Duration::from_secs(5);
-
-/// A model of a route.
-#[derive(Debug)]
-pub(crate) struct Routed {
-    pub(crate) candidate: Candidate,
-    /// The last approach, and when it was determined.
-    approach: Mutex<Option<(Instant, Arc<Approach>)>>,
-}
-
-impl Routed {
-    /// How to ask the model.
-    pub(crate) fn approach(
-        &self,
-        name: Option<&str>,
-        mode: Mode,
-        memory: &dyn Memory,
-    ) -> Arc<Approach> {
-        let mut known = self.approach.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((since, approach)) = &*known
-            && since.elapsed() < COUNTS
-        {
-            return Arc::clone(approach);
-        }
-        let approach = Arc::new(self.candidate.approach(name, mode, memory));
-        *known = Some((Instant::now(), Arc::clone(&approach)));
-        approach
-    }
-
-    /// Drops the cached approach, because something was found out about the
-    /// model.
-    pub(crate) fn forget(&self) {
-        *self.approach.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
 /// The models that one name stands for, in the order in which they are asked.
 #[derive(Debug)]
 pub(crate) struct Route {
-    models: Vec<Routed>,
+    pub(crate) models: Models,
     /// Whether the server gets the name that the client sent.
     passes_name: bool,
 }
 
 impl Route {
-    pub(crate) fn new(models: Vec<Model>) -> Self {
-        let models = models.into_iter();
+    pub(crate) fn new(models: impl IntoIterator<Item = Model>) -> Self {
         Self {
-            models: models
-                .map(|model| Routed {
-                    candidate: Candidate::new(model),
-                    approach: Mutex::default(),
-                })
-                .collect(),
+            models: models.into_iter().map(Candidate::new).collect(),
             passes_name: false,
         }
-    }
-
-    /// The models in the order of tries: those that failed a while ago are
-    /// last.
-    pub(crate) fn in_turn(&self) -> impl Iterator<Item = &Routed> {
-        let is_well = |model: &&Routed| !model.candidate.is_resting();
-        let (well, resting): (Vec<_>, Vec<_>) = self.models.iter().partition(is_well);
-        well.into_iter().chain(resting)
     }
 
     /// The name to send, if it is the client's and not the model's own.
@@ -88,7 +34,7 @@ impl Route {
         self.passes_name.then_some(chat.model.as_str())
     }
 
-    pub(crate) fn nobody() -> Failure {
+    pub(crate) fn no_model() -> Failure {
         Failure::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "no_model",
@@ -148,7 +94,7 @@ impl Routes {
                 let route = known.entry(name.to_owned()).or_insert_with(|| {
                     Arc::new(Route {
                         passes_name: true,
-                        ..Route::new(vec![(**model).clone()])
+                        ..Route::new([(**model).clone()])
                     })
                 });
                 Ok(Arc::clone(route))
@@ -184,13 +130,8 @@ impl Routes {
         let mut names: Vec<String> = self.names().map(str::to_owned).collect();
         match &self.other {
             Some(Other::One(route)) => {
-                let model = route.models.first();
-                let name = model.map(|it| {
-                    it.candidate
-                        .provider()
-                        .model()
-                        .unwrap_or_else(|| it.candidate.provider().name())
-                });
+                let model = route.models.get(0).map(|it| it.provider());
+                let name = model.map(|it| it.model().unwrap_or_else(|| it.name()));
                 names.extend(name.map(str::to_owned));
             }
             Some(Other::Server { model, .. }) => {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use ptk::llm::Usage;
+use ptk_llm::Usage;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::gateway::Inner;

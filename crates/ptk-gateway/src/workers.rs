@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::failure::Failure;
 
 /// How many pieces of such work run at the same time. The budgets of
-/// [`Complexity`](ptk::protocol::schema::Complexity) bound each, so that one
+/// [`Complexity`](ptk_protocol::schema::Complexity) bound each, so that one
 /// whose client gave up ends all the same.
 const MAX_RUNNING: usize = 16;
 

@@ -97,6 +97,12 @@ impl Assembly {
         self.size > MAX_REPLY
     }
 
+    /// The text so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.reply.text
+    }
+
     /// Whether the server said that the reply is complete.
     #[must_use]
     pub fn is_finished(&self) -> bool {

@@ -58,6 +58,15 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $retry,)* }
             }
 
+            /// Whether it is about this request: others may well succeed.
+            #[must_use]
+            pub const fn is_about_request(self) -> bool {
+                matches!(
+                    self,
+                    Self::TooLong | Self::NoTools | Self::Rejected | Self::Filtered | Self::TooMuch
+                )
+            }
+
             const fn what(self) -> &'static str {
                 match self { $(Self::$kind => $what,)* }
             }

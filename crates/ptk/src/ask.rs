@@ -6,23 +6,21 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use ptk_events::{CompactionWay, EventKind, MessagePart};
 use ptk_llm::{
-    Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Prices,
-    Request, ResponseFormat, RunawayGuard, ToolChoice,
+    Assembly, Completion, Delta, LlmError, LlmErrorKind, Message, Prices, Request, ResponseFormat,
+    RunawayGuard, ToolChoice,
 };
+use ptk_model::{ReplyCollector, ReplyConstraint, ReplyEvent, ReplyReader};
 use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, RequestBegan, Usage};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::constrained::ReplyConstraint;
 use crate::engine::{Engine, TurnConfig};
 use crate::hooks::{IterationAction, IterationInfo};
 use crate::recover::Effort;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{
-    ReplyKind, RunError, RunOptions, Session, Step, Streamed, final_request, read, render, spans,
-};
+use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, final_request, read, spans};
 
 impl Session {
     /// Asks the model. `again` if it was asked before and no reply was logged.
@@ -45,9 +43,8 @@ impl Session {
         self.shorten_results(config).await?;
         let is_final = must_answer || self.is_at_limit(config, iteration);
         let start = Instant::now();
-        let (config, completion, reply) = self.converse(iteration, is_final).await?;
-        let said = said(completion, start.elapsed(), config.candidate.model.prices);
-        let mut reply = read::settled(reply, &config, &said);
+        let (config, completion, mut reply) = self.converse(iteration, is_final).await?;
+        let said = said(completion, start.elapsed(), config.candidate.model().prices);
         self.log.copies.mark(&mut reply, &said.text);
         let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
@@ -71,7 +68,7 @@ impl Session {
         } else {
             return false;
         };
-        if iteration > 1 && !config.tools.is_empty() {
+        if iteration > 1 && !config.prompt.tools.is_empty() {
             let message = format!("{limit}: the model is asked to answer without tools.");
             self.publish(EventKind::Note { message });
         }
@@ -131,7 +128,7 @@ impl Session {
             iteration: step.iteration,
             call_type: step.kind.as_str().to_owned(),
         });
-        match self.engine.hooks.iteration(&info) {
+        match self.hooks.iteration(&info) {
             IterationAction::Continue => Ok(Step::Replied(step)),
             IterationAction::Stop(reason) => Err(RunError::Stopped(reason)),
         }
@@ -139,7 +136,7 @@ impl Session {
 
     /// Passes streamed text on to the hook and the bus.
     pub(crate) fn tell_streamed(&self, streamed: &Streamed<'_>) {
-        self.engine.hooks.streamed(streamed);
+        self.hooks.streamed(streamed);
         if self.engine.tools.bus().subscriber_count() == 0 {
             return;
         }
@@ -160,7 +157,7 @@ impl Session {
         iteration: u32,
         is_final: bool,
     ) -> Result<(Arc<TurnConfig>, Completion, Reply), RunError> {
-        let mut effort = Effort::default();
+        let mut effort = Effort::new(self.config()?.options.provider_retries);
         loop {
             let config = self.learned().await?;
             let mut budget = config.budget;
@@ -192,7 +189,7 @@ impl Session {
             }
             let entry = self.log.entry(self.began(&config, iteration, shown));
             self.log.append(vec![entry]).await?;
-            let provider = &*config.candidate.model.provider;
+            let provider = &**config.candidate.provider();
             let span = spans::request(provider, &request, &self.log.turn.correlation());
             let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
             let mut heard = Assembly::new();
@@ -218,7 +215,7 @@ impl Session {
                 Err(error) => error,
             };
             spans::unanswered(&span, &error);
-            let said = said(heard, start.elapsed(), config.candidate.model.prices);
+            let said = said(heard, start.elapsed(), config.candidate.model().prices);
             self.write_broken(said, &error).await?;
             match error {
                 RunError::Llm(error) => self.recover(&config, &mut effort, error).await?,
@@ -247,9 +244,9 @@ impl Session {
         };
         RequestBegan {
             iteration,
-            provider: other(Some(config.candidate.model.provider.name()), &info.provider),
+            provider: other(Some(config.candidate.provider().name()), &info.provider),
             messages: Some(shown as u64),
-            model: other(config.model.as_deref(), &info.model),
+            model: other(config.approach.model.as_deref(), &info.model),
         }
     }
 
@@ -287,45 +284,16 @@ pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: boo
     } else {
         &config.system
     };
-    let mut system = (!system.is_empty()).then(|| system.to_string());
-    let mut stop = Vec::new();
-    if !config.is_native && !config.tools.is_empty() {
-        stop = config.formatter.result_stops();
+    let mut request = config
+        .prompt
+        .request(&config.approach, system.to_string(), messages);
+    if is_final {
+        request.examples = Arc::default();
+        request.tool_choice = ToolChoice::None;
     }
-    let messages = if config.form == Form::Prompt {
-        stop.extend(config.formatter.stops());
-        let system = system.take().unwrap_or_default();
-        vec![render::one_prompt(&*config.formatter, &system, &messages)]
-    } else if config.is_native {
-        messages
-    } else {
-        render::merged(messages)
-    };
-    Request {
-        model: config.model.clone(),
-        system,
-        examples: if is_final {
-            Arc::default()
-        } else {
-            Arc::clone(&config.examples)
-        },
-        messages,
-        tools: if config.is_native {
-            config.tools.clone()
-        } else {
-            ptk_protocol::Toolset::default()
-        },
-        tool_choice: if is_final {
-            ToolChoice::None
-        } else {
-            ToolChoice::Auto
-        },
-        sampling: config.sampling,
-        max_tokens: config.max_tokens,
-        stop,
-        context_window: config.budget.window,
-        ..Request::default()
-    }
+    request.sampling = config.sampling;
+    request.max_tokens = config.max_tokens;
+    request
 }
 
 /// Receives a reply, and parses it while it comes in. One that is cut off or
@@ -338,62 +306,52 @@ pub(crate) async fn listen(
     tell: &(dyn Fn(&Streamed<'_>) + Send + Sync),
     heard: &mut Assembly,
 ) -> Result<Reply, RunError> {
-    let mut reply = Reply::default();
     let reply_constraint = match request.format {
         ResponseFormat::Text => None,
         _ => engine.reply_constraint(config),
     };
     let grammar = reply_constraint
         .and_then(ReplyConstraint::grammar)
-        .unwrap_or(&config.grammar);
-    let mut reading = engine.parser.begin(grammar);
-    let provider = &*config.candidate.model.provider;
-    let deltas = provider.stream(request);
-    let mut deltas = match reply_constraint {
-        Some(reply_constraint) => reply_constraint.worded(deltas, &*config.formatter),
-        None => deltas,
-    };
-    let mut sink = |event: Event<'_>| {
+        .unwrap_or(&config.prompt.grammar);
+    let guard = RunawayGuard::new(config.max_tokens, config.budget.window);
+    let text = engine.parser.begin(grammar);
+    let mut reader = ReplyReader::new(&config.prompt, text).with_guard(guard);
+    let mut reply = ReplyCollector::default();
+    let mut sink = |event: ReplyEvent<'_>| {
         match &event {
-            Event::Text { text, .. } => tell(&Streamed::Text(text)),
-            Event::Reasoning { text, .. } => tell(&Streamed::Reasoning(text)),
-            Event::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
+            ReplyEvent::Text(Event::Text { text, .. }) => tell(&Streamed::Text(text)),
+            ReplyEvent::Text(Event::Reasoning { text, .. }) => tell(&Streamed::Reasoning(text)),
+            ReplyEvent::Reasoning(text) => tell(&Streamed::Reasoning(text)),
+            ReplyEvent::Text(Event::CallStart { name, .. })
+            | ReplyEvent::Native(_, Event::CallStart { name, .. }) => {
+                tell(&Streamed::Call { tool: name });
+            }
             _ => {}
         }
         reply.absorb(event);
     };
-    let mut guard = RunawayGuard::new(config.max_tokens, config.budget.window);
+    let provider = &**config.candidate.provider();
+    let deltas = provider.stream(request);
+    let mut deltas = match reply_constraint {
+        Some(reply_constraint) => reply_constraint.worded(deltas, &*config.prompt.formatter),
+        None => deltas,
+    };
     while let Some(delta) = stop.unless(deltas.next()).await? {
         let delta = delta?;
-        let mut ended = None;
-        match &delta {
-            Delta::Text(text) => {
-                reading.push(text, &mut sink);
-                ended = guard.push(text);
-                // Native calls may still follow what a model makes up.
-                if !config.is_native && reading.is_over() {
-                    ended = Some(FinishReason::Stop);
-                }
-            }
-            Delta::Reasoning(text) => {
-                tell(&Streamed::Reasoning(text));
-                ended = guard.push(text);
-            }
-            Delta::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
-            _ => {}
-        }
+        reader.take(&delta, &mut sink);
         heard.absorb(&delta);
-        if let Some(reason) = ended {
+        if reader.is_over() {
             // Dropped, the stream ends the request.
-            heard.absorb(&Delta::Finish(reason));
+            let reason = reader.finish_reason().cloned();
+            heard.absorb(&Delta::Finish(reason.unwrap_or_default()));
             break;
         }
-        if heard.is_too_long() {
+        if reader.is_too_long() {
             let kind = LlmErrorKind::TooMuch;
             return Err(LlmError::of(provider, request, kind).into());
         }
     }
-    reading.finish(&mut sink);
+    reader.finish(&mut sink);
     let failed = |kind| Err(LlmError::of(provider, request, kind).into());
     if !heard.is_finished() {
         return failed(LlmErrorKind::Cut);
@@ -401,7 +359,7 @@ pub(crate) async fn listen(
     if heard.is_withheld() {
         return failed(LlmErrorKind::Filtered);
     }
-    Ok(reply)
+    Ok(reply.finish(heard.text(), reader.finish_reason()))
 }
 
 /// A reply as an entry of the log.

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ptk_llm::{InMemory, Memory, Provider};
-use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
-use ptk_protocol::format::NotTaught;
-use ptk_protocol::format::guard::{Guard, GuardError};
-use ptk_protocol::{Formatter, PtkFormatter};
+use ptk_model::{Candidate, Model, PtkParser, ReplyParser, TeachError, Teacher, TokenCounter};
+use ptk_protocol::Formatter;
+use ptk_protocol::dialects::Registry as Dialects;
 use ptk_sandbox::{Workspace, WorkspaceError};
 use ptk_store::{MemoryStore, SessionInfo, Store};
 use ptk_tools::{Approver, DenyAll, Limits, Registry, RegistryError, Tool, ToolManager};
@@ -17,13 +16,8 @@ use crate::hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
     IterationInfo, Streamed,
 };
-use crate::model::{Candidate, Model};
-use crate::parser::PtkParser;
 use crate::prompt_cache::PromptCache;
-use crate::{Ptk, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter};
-
-/// The dialect that is taught where none is chosen.
-const DIALECT: &str = "ptk";
+use crate::{Ptk, RunError, RunOptions, SmallModel};
 
 /// Puts a [`Ptk`] together. Only the model has to be given.
 pub struct PtkBuilder {
@@ -65,15 +59,9 @@ pub enum BuildError {
     /// The current folder is gone.
     #[error("The current folder cannot be found: {0}; name one with `workspace`")]
     NoFolder(std::io::Error),
-    /// There is no such dialect.
+    /// The model cannot be taught in a dialect.
     #[error(transparent)]
-    Dialect(#[from] UnknownDialect),
-    /// The marks of the dialects cannot be distinguished.
-    #[error(transparent)]
-    Guard(#[from] GuardError),
-    /// The dialect cannot be taught.
-    #[error(transparent)]
-    NotTaught(#[from] NotTaught),
+    Dialect(#[from] TeachError),
 }
 
 impl std::fmt::Debug for PtkBuilder {
@@ -266,7 +254,7 @@ impl PtkBuilder {
         mut self,
         hook: impl Fn(&IterationInfo<'_>) -> IterationAction + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.iteration = Some(Arc::new(hook));
+        self.hooks = self.hooks.on_iteration(hook);
         self
     }
 
@@ -276,7 +264,7 @@ impl PtkBuilder {
         mut self,
         hook: impl Fn(&CallInfo<'_>) -> CallAction + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.call = Some(Arc::new(hook));
+        self.hooks = self.hooks.on_tool_call(hook);
         self
     }
 
@@ -286,7 +274,7 @@ impl PtkBuilder {
         mut self,
         hook: impl Fn(&RunError) -> ErrorAction + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.error = Some(Arc::new(hook));
+        self.hooks = self.hooks.on_error(hook);
         self
     }
 
@@ -296,14 +284,14 @@ impl PtkBuilder {
         mut self,
         hook: impl Fn(&Duplicate<'_>) -> DuplicateAction + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.duplicate = Some(Arc::new(hook));
+        self.hooks = self.hooks.on_duplicate(hook);
         self
     }
 
     /// Called with what the model says, while it says it.
     #[must_use]
     pub fn on_stream(mut self, hook: impl Fn(&Streamed<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.streamed = Some(Arc::new(hook));
+        self.hooks = self.hooks.on_stream(hook);
         self
     }
 
@@ -318,23 +306,14 @@ impl PtkBuilder {
             return Err(fault.into());
         }
         let model = self.model.ok_or(BuildError::NoProvider)?;
-        // Marks of dialects that were added are broken in results, too.
-        let guard = match &self.dialects {
-            Some(dialects) => Guard::for_registry(dialects)?,
-            None => Guard::default(),
-        };
-        let dialects = self.dialects.unwrap_or_default();
-        let teaches_all = self.formatter.is_some();
-        let formatter = if let Some(formatter) = self.formatter {
-            formatter
-        } else {
-            let name = self.dialect.as_deref().unwrap_or(DIALECT);
-            let formatter = PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
-            Arc::new(formatter.with_guard(guard.clone()))
-        };
+        let mut teacher = Teacher::new(self.dialects.unwrap_or_default(), self.dialect)?;
+        if let Some(formatter) = self.formatter {
+            teacher = teacher.with_formatter(formatter);
+        }
+        let formatter = teacher.default_formatter()?;
         let own = std::iter::once(&model).chain(&self.fallbacks);
         for name in own.flat_map(|model| model.dialect.iter().chain(&model.taught)) {
-            PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
+            teacher.check(name)?;
         }
         let mut info = SessionInfo::new().provider(model.provider.name());
         let tools = if let Some(manager) = self.manager {
@@ -356,23 +335,20 @@ impl PtkBuilder {
         if let Some(name) = said.or_else(|| model.provider.model()) {
             info = info.model(name);
         }
-        if let Some(dialect) = model.dialect.as_ref().or(self.dialect.as_ref()) {
+        if let Some(dialect) = model.dialect.as_deref().or(teacher.only()) {
             info = info.dialect(dialect);
         }
         info.change(&self.info);
         Ok(Ptk::new(Engine {
             models: std::iter::once(model)
                 .chain(self.fallbacks)
-                .map(|model| Arc::new(Candidate::new(model)))
+                .map(Candidate::new)
                 .collect(),
             memory: self.memory.unwrap_or_else(|| Arc::<InMemory>::default()),
             tools,
+            teacher,
             formatter,
-            teaches_all,
-            guard,
             parser: self.parser,
-            dialects,
-            dialect: self.dialect,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             tokens: self.tokens,
             small: self.small,

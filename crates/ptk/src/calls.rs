@@ -124,7 +124,7 @@ impl Session {
             arguments: &args,
             reasoning: call.reasoning.as_deref(),
         };
-        let args = match self.engine.hooks.call(&info) {
+        let args = match self.hooks.call(&info) {
             CallAction::Run => args,
             CallAction::RunWith(args) => args,
             CallAction::Answer(result) => return Ok(CallDecision::Answer(result)),
@@ -333,7 +333,7 @@ fn unfit(config: &TurnConfig, call: &Call, faults: &[&LoggedProblem]) -> ToolRes
     let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
     // A model that is taught in text is shown a right call in its dialect
     // instead.
-    match config.meant(call).filter(|_| config.is_native) {
+    match config.meant(call).filter(|_| config.prompt.is_native) {
         Some(spec) => result.with_suggestion(format!("Example: {}", example::call_text(spec))),
         None => result,
     }

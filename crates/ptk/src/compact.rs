@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ptk_events::{CompactionWay, EventKind};
 use ptk_llm::{Message, Request, complete};
+use ptk_model::{Budget, cost};
 use ptk_protocol::{ErrorCode, Message as Said, Role};
 use ptk_store::{Content, HelperAsked, HelperReplied, HelperTask, Item, ModelReplied, Next};
 use tokio::time::Instant;
@@ -15,7 +16,6 @@ use crate::render::{Renderer, Shown};
 use crate::session::millis;
 use crate::stop::Stop;
 use crate::turn::Turn;
-use crate::window::{Budget, cost};
 use crate::{Compaction, RunError, RunOptions, Session, ask, spans};
 
 /// The longest summary, in tokens.
@@ -288,8 +288,11 @@ impl Session {
         stop: &Stop,
         dropped: &[Arc<Shown>],
     ) -> Result<HelperReplied, RunError> {
-        let (model, prices) = (config.model.clone(), config.candidate.model.prices);
-        let provider = &*config.candidate.model.provider;
+        let (model, prices) = (
+            config.approach.model.clone(),
+            config.candidate.model().prices,
+        );
+        let provider = &**config.candidate.provider();
         let asked = HelperAsked {
             task: HelperTask::SumUp,
             provider: provider.name().to_owned(),
@@ -310,9 +313,9 @@ impl Session {
                 Said::new(role, message.text())
             })
             .collect();
-        let conversation = config.formatter.conversation(&said);
+        let conversation = config.prompt.formatter.conversation(&said);
         let request = Request {
-            model: config.model.clone(),
+            model: config.approach.model.clone(),
             messages: vec![Message::user(format!("{conversation}\n\n{SUM_UP}"))],
             max_tokens: Some(SUMMARY),
             ..Request::default()

@@ -1,14 +1,14 @@
 //! How the model's window is used.
 
 use ptk_llm::Message;
+use ptk_model::{TokenCounter, cost};
 use ptk_protocol::Role;
 use ptk_store::{Content, Item};
 
 use crate::engine::{Engine, NOTICE, TurnConfig};
 use crate::render::Renderer;
 use crate::stop::Stop;
-use crate::window::cost;
-use crate::{RunError, RunOptions, Session, TokenCounter};
+use crate::{RunError, RunOptions, Session};
 
 /// How many tokens fill the model's window, as PTK counts them.
 ///

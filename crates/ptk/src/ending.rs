@@ -17,8 +17,13 @@ impl Session {
         let of = self.log.turn.correlation();
         let span = match &self.config {
             Some(config) => {
-                let provider = config.candidate.model.provider.name();
-                spans::run(&self.log.session, &of, provider, config.model.as_deref())
+                let provider = config.candidate.provider().name();
+                spans::run(
+                    &self.log.session,
+                    &of,
+                    provider,
+                    config.approach.model.as_deref(),
+                )
             }
             None => Span::none(),
         };
@@ -74,7 +79,7 @@ impl Session {
 
     /// Passes an error to the hook, which may replace it with an answer.
     fn heard(&self, error: RunError) -> Result<String, RunError> {
-        match self.engine.hooks.error(&error) {
+        match self.hooks.error(&error) {
             ErrorAction::Answer(answer) => Ok(answer),
             ErrorAction::Fail => Err(error),
         }

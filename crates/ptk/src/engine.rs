@@ -2,47 +2,36 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptk_llm::{Constraint, Form, Memory, Message, ResponseFormat, Sampling};
-use ptk_protocol::dialects::Registry;
-use ptk_protocol::format::DefinitionStyle;
-use ptk_protocol::format::guard::Guard;
-use ptk_protocol::schema::suggest;
-use ptk_protocol::{
-    ErrorCode, Formatter, Grammar, ProblemCode, PtkFormatter, ToolSpec, Toolset, snippet,
+use ptk_llm::{Memory, ResponseFormat, Sampling};
+use ptk_model::{
+    Approach, Budget, Candidate, Hold, Models, ReplyConstraint, ReplyParser, Teacher, TokenCounter,
+    ToolPrompt, cost, most, tokens_of,
 };
+use ptk_protocol::schema::suggest;
+use ptk_protocol::{ErrorCode, Formatter, ProblemCode, ToolSpec, Toolset, snippet};
 use ptk_store::{Call, LoggedCall, LoggedProblem, SessionInfo, Store};
 use ptk_tools::{SnippetFormat, ToolManager};
 
-use crate::constrained::ReplyConstraint;
 use crate::hooks::Hooks;
-use crate::model::Candidate;
 use crate::prompt_cache::{CachedPrompt, PromptCache, PromptKey};
-use crate::render::Teaching;
 use crate::stop::Stop;
-use crate::window::{self, Budget};
-use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
+use crate::{RunError, RunOptions, SmallModel};
 
 /// The most tokens of a notice about what was left out.
 pub(crate) const NOTICE: u64 = 64;
 
 /// The parts of a `Ptk`, each replaceable.
 pub(crate) struct Engine {
-    /// The models, in the order in which they are asked: each one after the
-    /// first is a fallback for those before it.
-    pub(crate) models: Vec<Arc<Candidate>>,
+    /// The models, in the order in which they are asked.
+    pub(crate) models: Models,
     /// What was found out about them.
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) tools: ToolManager,
-    /// What teaches, unless a model is taught another dialect.
+    /// What teaches models their tools.
+    pub(crate) teacher: Teacher,
+    /// What is shown to no model in particular goes through this.
     pub(crate) formatter: Arc<dyn Formatter>,
-    /// Whether it teaches every model.
-    pub(crate) teaches_all: bool,
-    /// What keeps results from being read as calls.
-    pub(crate) guard: Guard,
     pub(crate) parser: Arc<dyn ReplyParser>,
-    pub(crate) dialects: Registry,
-    /// The only dialect that is read; all of them if there is none.
-    pub(crate) dialect: Option<String>,
     pub(crate) store: Arc<dyn Store>,
     /// The token counter, if one was set.
     pub(crate) tokens: Option<Arc<dyn TokenCounter>>,
@@ -72,40 +61,29 @@ pub(crate) struct TurnConfig {
     /// The model that is asked, and its rank among the models.
     pub(crate) candidate: Arc<Candidate>,
     pub(crate) rank: usize,
-    /// The model's name.
-    pub(crate) model: Option<String>,
-    pub(crate) form: Form,
+    /// How it is asked.
+    pub(crate) approach: Approach,
+    /// What it is told of its tools.
+    pub(crate) prompt: Arc<ToolPrompt>,
     pub(crate) sampling: Sampling,
     pub(crate) max_tokens: Option<u32>,
-    pub(crate) formatter: Arc<dyn Formatter>,
-    /// Whether the way in which the model calls tools may change.
-    pub(crate) may_change: bool,
-    /// The tools that are offered.
-    pub(crate) tools: Toolset,
-    pub(crate) grammar: Grammar,
     /// The system prompt.
     pub(crate) system: Arc<str>,
-    /// Example turns after it.
-    pub(crate) examples: Arc<[Message]>,
     /// The system prompt of a model that is not to call tools.
     pub(crate) plain_system: Arc<str>,
-    pub(crate) is_native: bool,
     pub(crate) budget: Budget,
     pub(crate) tokens: Arc<dyn TokenCounter>,
     /// The tool definitions, where they are sent beside the messages.
     definitions: Arc<str>,
-    /// The constraints that the model supports, and the one for these tools.
-    constraint: Constraint,
-    reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
     base: OnceLock<u64>,
 }
 
 impl TurnConfig {
     /// The tool that a call means, if it names one or nearly does.
     pub(crate) fn meant(&self, call: &Call) -> Option<&ToolSpec> {
-        let nearest = || suggest::nearest(&call.name, self.tools.names());
-        let named = self.tools.get(&call.name);
-        named.or_else(|| self.tools.get(nearest()?))
+        let tools = &self.prompt.tools;
+        let nearest = || suggest::nearest(&call.name, tools.names());
+        tools.get(&call.name).or_else(|| tools.get(nearest()?))
     }
 
     /// Tokens of instructions and tools, with room for a notice.
@@ -116,7 +94,7 @@ impl TurnConfig {
     /// Tokens of instructions and tools, which are part of every request.
     pub(crate) fn told(&self) -> u64 {
         let tokens = &*self.tokens;
-        let examples = || self.examples.iter().map(|it| window::cost(tokens, it));
+        let examples = || self.prompt.examples.iter().map(|it| cost(tokens, it));
         let count = || {
             let words = tokens.count(&self.system) + tokens.count(&self.definitions);
             words + examples().sum::<u64>()
@@ -132,7 +110,7 @@ impl TurnConfig {
     /// An upper bound of `base`, without counting: no token has less than a
     /// byte.
     pub(crate) fn most(&self) -> u64 {
-        let examples: u64 = self.examples.iter().map(window::most).sum();
+        let examples: u64 = self.prompt.examples.iter().map(most).sum();
         NOTICE + (self.system.len() + self.definitions.len()) as u64 + examples
     }
 }
@@ -152,7 +130,7 @@ impl Engine {
 
     /// The configuration of a turn with these options.
     pub(crate) fn config(&self, options: RunOptions) -> Result<TurnConfig, RunError> {
-        let rank = self.models.iter().position(|model| !model.is_resting());
+        let rank = self.models.first();
         self.config_with(options, rank.unwrap_or(0))
     }
 
@@ -173,7 +151,8 @@ impl Engine {
     /// was learned.
     pub(crate) async fn learn(&self, config: &TurnConfig, stop: &Stop) -> Result<bool, RunError> {
         let candidate = &config.candidate;
-        stop.unless(candidate.learn(config.model.as_deref())).await
+        stop.unless(candidate.learn(config.approach.model.as_deref()))
+            .await
     }
 
     /// The configuration of a turn with these options and this model. Model
@@ -189,56 +168,38 @@ impl Engine {
                 "There is no model to ask",
             ));
         };
-        let model = &candidate.model;
+        let model = candidate.model();
         let is_first = rank == 0;
         let name = options.model.as_ref().filter(|_| is_first);
         let mode = Some(options.mode).filter(|_| is_first).unwrap_or_default();
-        let approach = candidate.approach(name.map(String::as_str), mode, &*self.memory);
-        let (is_native, can) = (approach.is_native, approach.can);
-        let key = PromptKey {
-            registry: self.tools.registry(),
-            names: options.tools.clone(),
-            is_native,
-            only: approach.only.or_else(|| self.dialect.clone()),
-            best: approach.best,
-            constraint: can.constraint,
-            form: can.form,
-            definitions: can.definitions,
-        };
-        let cached_prompt = self.prompt_cache.get(key, |key| self.cached_prompt(key))?;
+        let mut approach = candidate.approach(name.map(String::as_str), mode, &*self.memory);
         let window = options.context_window.filter(|_| is_first);
-        let window = window.or(approach.context_window);
-        let name = approach.model;
+        approach.context_window = window.or(approach.context_window);
+        let key = PromptKey::new(self.tools.registry(), options.tools.clone(), &approach);
+        let make = |key: &PromptKey| self.cached_prompt(key, &approach);
+        let cached_prompt = self.prompt_cache.get(key, make)?;
         let tokens = match &self.tokens {
             Some(tokens) => Arc::clone(tokens),
-            None => tokens::of_model(name.as_deref()),
+            None => tokens_of(approach.model.as_deref()),
         };
         let max_tokens = options.max_tokens.or(model.max_tokens);
-        let budget = Budget::new(window, max_tokens, tokens.margin());
+        let budget = Budget::new(approach.context_window, max_tokens, tokens.margin());
         Ok(TurnConfig {
-            form: can.form,
             sampling: if options.sampling == Sampling::default() {
                 model.sampling
             } else {
                 options.sampling
             },
             max_tokens,
-            may_change: approach.may_change,
-            model: name,
-            formatter: cached_prompt.formatter,
+            approach,
             rank,
             options,
-            tools: cached_prompt.tools,
-            grammar: cached_prompt.grammar,
+            prompt: cached_prompt.tools,
             system: cached_prompt.system,
-            examples: cached_prompt.examples,
             plain_system: cached_prompt.plain_system,
-            is_native,
             budget,
             tokens,
             definitions: cached_prompt.definitions,
-            constraint: can.constraint,
-            reply_constraint: cached_prompt.reply_constraint,
             base: OnceLock::new(),
             candidate,
         })
@@ -250,22 +211,15 @@ impl Engine {
         &self,
         config: &'t TurnConfig,
     ) -> Option<&'t ReplyConstraint> {
-        let is_taught = !config.is_native && !config.tools.is_empty();
-        let make = || {
-            ReplyConstraint::new(
-                config.constraint,
-                &*config.formatter,
-                &config.tools,
-                &self.dialects,
-            )
-        };
-        let reply_constraint = is_taught.then(|| config.reply_constraint.get_or_init(make));
-        reply_constraint.and_then(Option::as_ref)
+        let constraint = config.approach.can.constraint;
+        config
+            .prompt
+            .constraint(constraint, self.teacher.dialects())
     }
 
     /// The format of the next reply, after so many unusable ones in a row.
     pub(crate) fn format(&self, config: &TurnConfig, unusable: u32) -> ResponseFormat {
-        let is_wanted = match config.candidate.model.hold {
+        let is_wanted = match config.candidate.model().hold {
             Hold::Always => true,
             Hold::Auto => unusable > 0,
             Hold::Never => false,
@@ -276,97 +230,36 @@ impl Engine {
         })
     }
 
-    /// The next model to ask after these have failed; resting ones are skipped.
-    pub(crate) fn next_model(&self, tried: &[usize]) -> Option<usize> {
-        let awake = |rank: &usize| self.models.get(*rank).is_some_and(|it| !it.is_resting());
-        self.untried(tried).find(awake)
-    }
-
-    /// The models that have not been tried, resting or not.
-    pub(crate) fn untried(&self, tried: &[usize]) -> impl Iterator<Item = usize> {
-        (0..self.models.len()).filter(|rank| !tried.contains(rank))
-    }
-
-    /// Lets a model that failed rest for a while.
-    pub(crate) fn rest(&self, rank: usize) {
-        if let Some(model) = self.models.get(rank) {
-            model.rest();
-        }
-    }
-
     /// The display name of a model.
     pub(crate) fn name_of(&self, rank: usize) -> String {
         let Some(candidate) = self.models.get(rank) else {
             return String::new();
         };
-        let model = &candidate.model;
         let said = self.options.model.as_deref().filter(|_| rank == 0);
-        let name = said.or(model.name.as_deref());
-        let name = name.or_else(|| model.provider.model());
-        name.unwrap_or_else(|| model.provider.name()).to_owned()
-    }
-
-    /// The formatter for the best dialect of this key.
-    fn taught(&self, key: &PromptKey) -> Arc<dyn Formatter> {
-        let name = key.only.as_ref().or(key.best.as_ref());
-        let dialect = match name {
-            _ if self.teaches_all => None,
-            Some(name) => self.dialects.get(name).ok(),
-            None if key.definitions == DefinitionStyle::default() => None,
-            None => self.formatter.taught(),
-        };
-        let other = dialect.and_then(|dialect| PtkFormatter::new(Arc::clone(dialect)).ok());
-        match other {
-            Some(formatter) => {
-                let formatter = formatter.with_style(key.definitions);
-                Arc::new(formatter.with_guard(self.guard.clone()))
-            }
-            None => Arc::clone(&self.formatter),
-        }
+        said.unwrap_or_else(|| candidate.model().display_name())
+            .to_owned()
     }
 
     /// Builds the prompt for these tools.
-    fn cached_prompt(&self, key: &PromptKey) -> Result<CachedPrompt, RunError> {
+    fn cached_prompt(
+        &self,
+        key: &PromptKey,
+        approach: &Approach,
+    ) -> Result<CachedPrompt, RunError> {
         let tools = offered(key)?;
-        let mut grammar = Grammar::builder()
-            .registry(self.dialects.clone())
-            .tools(tools.clone());
-        if let Some(dialect) = &key.only {
-            grammar = grammar.dialect(dialect);
-        }
-        let mut grammar = grammar.build()?;
-        if key.form == Form::Prompt {
-            grammar = grammar.for_transcript();
-        }
-        let formatter = self.taught(key);
-        // Without tools there is nothing to teach.
-        let is_taught = !key.is_native && !tools.is_empty();
-        let teaching = is_taught.then(|| Teaching::new(&*formatter, &tools, key.form));
-        let Teaching {
-            instructions,
-            examples,
-        } = teaching.unwrap_or_default();
-        let taught = is_taught.then_some(instructions);
+        let prompt = self.teacher.prompt(approach, &tools, &tools)?;
+        let taught = Some(&*prompt.instructions).filter(|it| !it.is_empty());
         let snippets = self.shows_snippets(key, &tools);
         let snippets = snippets.then_some(snippet::INSTRUCTIONS);
-        let parts: Vec<&str> = self
-            .system
-            .iter()
-            .chain(&taught)
-            .map(String::as_str)
-            .chain(snippets)
-            .collect();
-        let definitions = tools.iter().filter(|_| key.is_native);
+        let system = self.system.as_deref().into_iter();
+        let parts: Vec<&str> = system.chain(taught).chain(snippets).collect();
+        let definitions = tools.iter().filter(|_| approach.is_native);
         let definitions = definitions.map(|spec| spec.function_definition().to_string());
         Ok(CachedPrompt {
             definitions: definitions.collect::<String>().into(),
-            formatter,
-            reply_constraint: Arc::default(),
-            grammar,
             system: parts.join("\n\n").into(),
-            examples,
             plain_system: self.system.clone().unwrap_or_default().into(),
-            tools,
+            tools: Arc::new(prompt),
         })
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ptk_llm::LlmError;
-use ptk_protocol::{ErrorCode, ExecutionError, GrammarError};
+use ptk_model::TeachError;
+use ptk_protocol::{ErrorCode, ExecutionError};
 use ptk_store::{SessionId, StoreError};
 
 /// Why a run ended without an answer. Every message says what to do next.
@@ -35,7 +36,7 @@ pub enum RunError {
     },
     /// The dialect is not known.
     #[error(transparent)]
-    Grammar(#[from] GrammarError),
+    Dialect(#[from] TeachError),
     /// The log could not be written, so nothing further was done.
     #[error(transparent)]
     Store(#[from] StoreError),

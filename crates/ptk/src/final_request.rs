@@ -32,10 +32,10 @@ pub(crate) fn messages(
     question: &str,
     is_retry: bool,
 ) -> Vec<Message> {
-    if config.tools.is_empty() {
+    if config.prompt.tools.is_empty() {
         return messages;
     }
-    let (mut messages, request) = if config.is_native || is_retry {
+    let (mut messages, request) = if config.prompt.is_native || is_retry {
         (messages, ORDINARY)
     } else {
         (plain_conversation(config, transcript.items()), PLAIN)
@@ -98,6 +98,11 @@ fn plain_result(renderer: &Renderer<'_>, call: &Call) -> String {
         text.push_str("Failed: ");
         text.push_str(&result.error);
     }
-    let text = renderer.config.formatter.break_marks(&text).into_owned();
+    let text = renderer
+        .config
+        .prompt
+        .formatter
+        .break_marks(&text)
+        .into_owned();
     renderer.bounded(text)
 }

@@ -149,17 +149,101 @@ type OnError = dyn Fn(&RunError) -> ErrorAction + Send + Sync;
 type OnDuplicate = dyn Fn(&Duplicate<'_>) -> DuplicateAction + Send + Sync;
 type OnStreamed = dyn Fn(&Streamed<'_>) + Send + Sync;
 
-/// The hooks. Where there is none, the run goes on.
+/// Hooks, for all runs of a [`Ptk`](crate::Ptk) or for one
+/// ([`RunOptions::hooks`](crate::RunOptions::hooks)). Where there is none, the
+/// run goes on.
+///
+/// ```
+/// use ptk::{CallAction, Hooks};
+///
+/// let hooks = Hooks::new().on_tool_call(|call| {
+///     println!("{} is called", call.tool);
+///     CallAction::Run
+/// });
+/// # let _ = hooks;
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct Hooks {
-    pub(crate) iteration: Option<Arc<OnIteration>>,
-    pub(crate) call: Option<Arc<OnCall>>,
-    pub(crate) error: Option<Arc<OnError>>,
-    pub(crate) duplicate: Option<Arc<OnDuplicate>>,
-    pub(crate) streamed: Option<Arc<OnStreamed>>,
+pub struct Hooks {
+    iteration: Option<Arc<OnIteration>>,
+    call: Option<Arc<OnCall>>,
+    error: Option<Arc<OnError>>,
+    duplicate: Option<Arc<OnDuplicate>>,
+    streamed: Option<Arc<OnStreamed>>,
 }
 
 impl Hooks {
+    /// No hooks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Called when a reply was read.
+    #[must_use]
+    pub fn on_iteration(
+        mut self,
+        hook: impl Fn(&IterationInfo<'_>) -> IterationAction + Send + Sync + 'static,
+    ) -> Self {
+        self.iteration = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called before a call runs.
+    #[must_use]
+    pub fn on_tool_call(
+        mut self,
+        hook: impl Fn(&CallInfo<'_>) -> CallAction + Send + Sync + 'static,
+    ) -> Self {
+        self.call = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when a run comes to no answer.
+    #[must_use]
+    pub fn on_error(
+        mut self,
+        hook: impl Fn(&RunError) -> ErrorAction + Send + Sync + 'static,
+    ) -> Self {
+        self.error = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when the model repeats itself.
+    #[must_use]
+    pub fn on_duplicate(
+        mut self,
+        hook: impl Fn(&Duplicate<'_>) -> DuplicateAction + Send + Sync + 'static,
+    ) -> Self {
+        self.duplicate = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called with what the model says, while it says it.
+    #[must_use]
+    pub fn on_stream(mut self, hook: impl Fn(&Streamed<'_>) + Send + Sync + 'static) -> Self {
+        self.streamed = Some(Arc::new(hook));
+        self
+    }
+
+    /// These hooks, and the others where one is missing.
+    pub(crate) fn or(&self, others: &Self) -> Self {
+        Self {
+            iteration: self
+                .iteration
+                .as_ref()
+                .or(others.iteration.as_ref())
+                .cloned(),
+            call: self.call.as_ref().or(others.call.as_ref()).cloned(),
+            error: self.error.as_ref().or(others.error.as_ref()).cloned(),
+            duplicate: self
+                .duplicate
+                .as_ref()
+                .or(others.duplicate.as_ref())
+                .cloned(),
+            streamed: self.streamed.as_ref().or(others.streamed.as_ref()).cloned(),
+        }
+    }
+
     pub(crate) fn iteration(&self, info: &IterationInfo<'_>) -> IterationAction {
         let hook = self.iteration.as_ref();
         hook.map_or(IterationAction::Continue, |hook| hook(info))

@@ -69,7 +69,6 @@ mod by_name;
 mod calls;
 mod compact;
 mod consent;
-mod constrained;
 mod context;
 mod ending;
 mod engine;
@@ -82,9 +81,7 @@ mod hooks;
 mod log;
 mod loop_breaker;
 mod loops;
-mod model;
 mod options;
-mod parser;
 mod probe;
 mod prompt_cache;
 mod ptk;
@@ -95,11 +92,9 @@ mod replay;
 mod session;
 mod spans;
 mod stop;
-mod tokens;
 mod turn;
 mod unread;
 pub mod view;
-mod window;
 
 pub use builder::{BuildError, PtkBuilder};
 pub use by_name::ModelNameError;
@@ -109,23 +104,21 @@ pub use error::RunError;
 pub use execution::{CallRecord, Execution};
 pub use helper_model::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 pub use hooks::{
-    CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, IterationAction, IterationInfo,
-    ReplyKind, Streamed,
+    CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
+    IterationInfo, ReplyKind, Streamed,
 };
 pub use loops::LoopKind;
-pub use model::{Approach, Candidate, Model};
 pub use options::{
-    CallPolicy, Compaction, Hold, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
-    PROVIDER_RETRIES, RunOptions,
+    CallPolicy, Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, PROTOCOL_RETRIES, PROVIDER_RETRIES,
+    RunOptions,
 };
-pub use parser::{Reading, ReplyParser};
 pub use probe::{Trial, Verdict, Way, best, questions, try_model};
 pub use ptk::Ptk;
-pub use render::{Teaching, merged, one_prompt};
+pub use ptk_model::{
+    Estimate, Hold, MARGIN, Mode, Model, Reading, ReplyParser, TokenCounter, Tokenizer, tokens_of,
+};
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
-pub use tokens::{Tokenizer, of_model as tokens_of};
-pub use window::{Estimate, MARGIN, TokenCounter};
 
 /// Makes a tool of an async function.
 ///
@@ -178,6 +171,8 @@ pub use tokio_util::sync::CancellationToken;
 pub use ptk_events as events;
 /// Access to language models.
 pub use ptk_llm as llm;
+/// One turn of a model with tools.
+pub use ptk_model as model;
 /// Rules about what calls may do, and approvers.
 pub use ptk_permission as permission;
 /// The text formats of calls.

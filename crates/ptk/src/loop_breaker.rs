@@ -33,7 +33,7 @@ impl Session {
             count: u32::try_from(found.count).unwrap_or(u32::MAX),
             is_told: found.is_told,
         };
-        let action = self.engine.hooks.duplicate(&duplicate);
+        let action = self.hooks.duplicate(&duplicate);
         match action {
             DuplicateAction::Stop => Err(cannot_answer(&repeated(&found))),
             DuplicateAction::TellThenStop if found.is_told => {

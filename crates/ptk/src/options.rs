@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use ptk_llm::Sampling;
+use ptk_model::Mode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+
+use crate::Hooks;
 
 /// The default limit of iterations of a run.
 pub const MAX_ITERATIONS: u32 = 10;
@@ -64,6 +67,9 @@ pub struct RunOptions {
     pub context_window: Option<u32>,
     /// What is done when the conversation no longer fits.
     pub compaction: Compaction,
+    /// Hooks of this run. Where one is missing, that of the
+    /// [`PtkBuilder`](crate::PtkBuilder) is called.
+    pub hooks: Hooks,
     /// Settings that are logged with the turn, for callers that resume it.
     pub settings: Map<String, Value>,
     /// The cause of the run, where there is one: the id of a call whose tool
@@ -89,35 +95,11 @@ impl Default for RunOptions {
             max_tokens: None,
             context_window: None,
             compaction: Compaction::Drop,
+            hooks: Hooks::new(),
             settings: Map::new(),
             parent: None,
         }
     }
-}
-
-/// How the model calls tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// By its native API if it has one, in text otherwise.
-    #[default]
-    Auto,
-    /// By its native API.
-    Native,
-    /// In text.
-    Text,
-}
-
-/// Whether a model that is taught its tools in text is held to a form in which
-/// no call can be malformed, where its provider can do that.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Hold {
-    /// Once a reply could not be used.
-    #[default]
-    Auto,
-    /// From the beginning.
-    Always,
-    /// Not at all.
-    Never,
 }
 
 /// Which calls of a reply are run.

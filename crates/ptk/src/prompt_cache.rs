@@ -1,14 +1,12 @@
 //! Instructions, tool definitions and grammar, built once for a set of tools
 //! instead of every turn.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ptk_llm::{Constraint, Form, Message};
+use ptk_llm::{Constraint, Form};
+use ptk_model::{Approach, ToolPrompt};
 use ptk_protocol::format::DefinitionStyle;
-use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
-
-use crate::constrained::ReplyConstraint;
 
 /// Sets of tools that are remembered: most programs have one or two.
 const MAX_PROMPTS: usize = 8;
@@ -16,21 +14,14 @@ const MAX_PROMPTS: usize = 8;
 /// The prompt for a set of tools and the way in which they are called.
 #[derive(Debug, Clone)]
 pub(crate) struct CachedPrompt {
-    /// The tools that are offered.
-    pub(crate) tools: Toolset,
-    pub(crate) grammar: Grammar,
+    /// What the model is told of its tools.
+    pub(crate) tools: Arc<ToolPrompt>,
     /// The system prompt.
     pub(crate) system: Arc<str>,
-    /// Example turns before the conversation, where the model takes turns.
-    pub(crate) examples: Arc<[Message]>,
     /// The system prompt, without any teaching.
     pub(crate) plain_system: Arc<str>,
     /// The tool definitions, where they are sent beside the messages.
     pub(crate) definitions: Arc<str>,
-    /// The formatter that teaches the tools.
-    pub(crate) formatter: Arc<dyn Formatter>,
-    /// The constraint on replies, built when it is first needed.
-    pub(crate) reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
 }
 
 /// What a cached prompt depends on.
@@ -40,17 +31,37 @@ pub(crate) struct PromptKey {
     pub(crate) registry: Arc<Registry>,
     /// The names of the tools that are offered; all if `None`.
     pub(crate) names: Option<Vec<String>>,
-    pub(crate) is_native: bool,
+    is_native: bool,
     /// The dialect that is taught, and the only one that is read.
-    pub(crate) only: Option<String>,
+    only: Option<String>,
     /// The dialect that is taught if `only` is not set.
-    pub(crate) best: Option<String>,
+    best: Option<String>,
     /// The constraints that the model supports.
-    pub(crate) constraint: Constraint,
+    constraint: Constraint,
     /// The form in which the model takes a conversation.
-    pub(crate) form: Form,
+    form: Form,
     /// How tools are described to the model.
-    pub(crate) definitions: DefinitionStyle,
+    definitions: DefinitionStyle,
+}
+
+impl PromptKey {
+    /// The key of these tools, for a model that is asked in this way.
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        names: Option<Vec<String>>,
+        approach: &Approach,
+    ) -> Self {
+        Self {
+            registry,
+            names,
+            is_native: approach.is_native,
+            only: approach.only.clone(),
+            best: approach.best.clone(),
+            constraint: approach.can.constraint,
+            form: approach.can.form,
+            definitions: approach.can.definitions,
+        }
+    }
 }
 
 impl PartialEq for PromptKey {

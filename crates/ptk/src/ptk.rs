@@ -137,21 +137,22 @@ impl Ptk {
     ) -> Result<Iteration, RunError> {
         let engine = &*self.engine;
         let stop = Stop::new(&options);
+        let hooks = options.hooks.or(&engine.hooks);
         let config = engine.config(options)?;
         let renderer = Renderer { config: &config };
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
         let mut request = ask::request(&config, shown, false);
         request.format = engine.format(&config, 0);
-        let tell = |streamed: &Streamed<'_>| engine.hooks.streamed(streamed);
+        let tell = |streamed: &Streamed<'_>| hooks.streamed(streamed);
         let mut heard = Assembly::new();
         let listening = ask::listen(engine, &config, &request, &stop, &tell, &mut heard);
         let reply = listening.await?;
         let said = ask::said(
             heard.so_far(),
             std::time::Duration::ZERO,
-            config.candidate.model.prices,
+            config.candidate.model().prices,
         );
-        let mut parsed = read::parsed(&read::settled(reply, &config, &said), &said);
+        let mut parsed = read::parsed(&reply, &said);
         engine.check(&mut parsed.calls);
         Ok(Iteration {
             iteration: 1,

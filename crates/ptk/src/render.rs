@@ -5,16 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use ptk_events::CallId;
 use ptk_llm::{Form, Message};
+use ptk_model::{TokenCounter, cost, most, result_message, with_calls};
 use ptk_protocol::schema::example;
-use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult, Toolset};
+use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
 use serde_json::{Map, Value};
 
-use crate::TokenCounter;
 use crate::compact::LEFT_OUT;
 use crate::engine::TurnConfig;
 use crate::turn::is_fault;
-use crate::window::{cost, most};
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
@@ -55,7 +54,7 @@ impl Renderer<'_> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
             Content::Reply(reply) => self.reply(reply),
-            Content::Rejected(text) if self.config.form == Form::Prompt => {
+            Content::Rejected(text) if self.config.prompt.form == Form::Prompt => {
                 vec![Message::tool(text)]
             }
             Content::Rejected(text) => vec![self.note(text)],
@@ -67,7 +66,7 @@ impl Renderer<'_> {
     /// A message that the user did not write. Many models know instructions
     /// only at the beginning of a conversation.
     pub(crate) fn note(&self, text: &str) -> Message {
-        if self.config.is_native {
+        if self.config.prompt.is_native {
             Message::system(text)
         } else {
             Message::user(text)
@@ -82,7 +81,7 @@ impl Renderer<'_> {
             Role::User => Message::User(text),
             Role::Assistant => self.assistant(text, message.tool_calls.clone(), None),
             Role::Tool => match &message.tool_call_id {
-                Some(id) if self.config.is_native => Message::Result {
+                Some(id) if self.config.prompt.is_native => Message::Result {
                     id: id.clone(),
                     name: String::new(),
                     text,
@@ -93,17 +92,11 @@ impl Renderer<'_> {
         }
     }
 
-    fn assistant(&self, mut text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
-        if self.config.is_native {
+    fn assistant(&self, text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
+        if self.config.prompt.is_native {
             return Message::Assistant { text, calls, state };
         }
-        if !calls.is_empty() {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&self.config.formatter.tool_calls(&calls));
-        }
-        Message::assistant(text)
+        Message::assistant(with_calls(&*self.config.prompt.formatter, text, &calls))
     }
 
     fn reply(&self, reply: &ModelReply) -> Vec<Message> {
@@ -120,26 +113,21 @@ impl Renderer<'_> {
             let text = told.unwrap_or_default().to_owned();
             messages.push(self.assistant(text, calls, said.state.clone()));
         }
-        if is_native && self.config.is_native {
+        if is_native && self.config.prompt.is_native {
             messages.extend(reply.calls.iter().map(|call| self.native_result(call)));
             messages.extend(failed(&reply.calls).map(Message::System));
         } else if !reply.calls.is_empty() && reply.has_results() {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
                 let id = several.then_some(call.id.as_str());
-                let told = self.config.formatter.tool_result(&call.result(), id);
+                let told = self.config.prompt.formatter.tool_result(&call.result(), id);
                 let mut told = self.bounded(told);
                 told.extend(self.right_call(call));
                 told
             });
             let results: Vec<String> = results.collect();
             let results = results.join("\n\n");
-            // In a conversation that is one text they stand as in the examples,
-            // and not as something that the user says.
-            messages.push(match self.config.form {
-                Form::Prompt => Message::tool(results),
-                Form::Chat => Message::User(results),
-            });
+            messages.push(result_message(self.config.prompt.form, results));
         }
         messages
     }
@@ -154,16 +142,16 @@ impl Renderer<'_> {
             return None;
         }
         let right = example::call(self.config.meant(call)?);
-        let right = self.config.formatter.tool_calls(&[right]);
+        let right = self.config.prompt.formatter.tool_calls(&[right]);
         Some(format!("\nA right call looks like this:\n{right}"))
     }
 
     /// Renders a result without a call of the model.
     pub(crate) fn result(&self, result: &ToolResult) -> String {
-        if self.config.is_native {
+        if self.config.prompt.is_native {
             native(result)
         } else {
-            self.config.formatter.tool_result(result, None)
+            self.config.prompt.formatter.tool_result(result, None)
         }
     }
 
@@ -253,67 +241,6 @@ pub(crate) fn plain_text(result: &ToolResult) -> String {
     });
     let texts: Vec<String> = texts.collect();
     texts.join("\n")
-}
-
-/// Joins consecutive messages of one role: many models take only turns.
-#[must_use]
-pub fn merged(messages: Vec<Message>) -> Vec<Message> {
-    let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
-    for message in messages {
-        match (merged.last_mut(), message) {
-            (Some(Message::User(before)), Message::User(text)) => {
-                before.push_str("\n\n");
-                before.push_str(&text);
-            }
-            (_, message) => merged.push(message),
-        }
-    }
-    merged
-}
-
-/// The instructions and examples that teach a model to call tools in text.
-#[derive(Debug, Clone, Default)]
-pub struct Teaching {
-    /// Part of the system prompt.
-    pub instructions: String,
-    /// Turns before the conversation. Empty where the conversation is one text:
-    /// there they are part of the instructions.
-    pub examples: Arc<[Message]>,
-}
-
-impl Teaching {
-    /// Teaches these tools. Without tools, nothing is taught.
-    #[must_use]
-    pub fn new(formatter: &dyn Formatter, tools: &Toolset, form: Form) -> Self {
-        if tools.is_empty() {
-            return Self::default();
-        }
-        if form == Form::Prompt {
-            return Self {
-                instructions: formatter.system_prompt(tools),
-                ..Self::default()
-            };
-        }
-        let examples = formatter.examples(tools).into_iter();
-        let examples = examples.map(|said| match said.role {
-            Role::Assistant => Message::assistant(said.content),
-            Role::System | Role::User | Role::Tool => Message::user(said.content),
-        });
-        Self {
-            instructions: formatter.instructions(tools),
-            examples: examples.collect(),
-        }
-    }
-}
-
-/// The whole conversation as one text, for models that go on with it.
-#[must_use]
-pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message]) -> Message {
-    let first = (!system.is_empty()).then(|| Said::system(system));
-    let said = first.into_iter().chain(messages.iter().map(Said::from));
-    let said: Vec<Said> = said.collect();
-    let conversation = formatter.conversation(&said);
-    Message::User(format!("{conversation}\n\n{}", formatter.cue()))
 }
 
 /// The conversation in PTK's own format, for the caller. Results are as the

@@ -18,7 +18,7 @@ use crate::engine::{Engine, TurnConfig};
 use crate::log::Log;
 use crate::render::Shown;
 use crate::stop::Stop;
-use crate::{Execution, ReplyKind, RunError, RunOptions, read};
+use crate::{Execution, Hooks, ReplyKind, RunError, RunOptions, read};
 
 /// The request to continue a reply that ran into its limit.
 const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
@@ -33,6 +33,8 @@ pub struct Session {
     pub(crate) log: Log,
     pub(crate) config: Option<Arc<TurnConfig>>,
     pub(crate) stop: Stop,
+    /// The hooks of the run.
+    pub(crate) hooks: Hooks,
     /// When the turn was begun, or resumed.
     pub(crate) since: Instant,
     /// The items that were rendered in this turn, by their numbers.
@@ -77,7 +79,9 @@ impl Session {
     pub(crate) fn new(engine: Arc<Engine>, id: SessionId) -> Self {
         let log = Log::new(Arc::clone(&engine.store), id, engine.info.clone());
         let stop = Stop::new(&engine.options);
+        let hooks = engine.options.hooks.or(&engine.hooks);
         Self {
+            hooks,
             engine,
             log,
             config: None,
@@ -154,6 +158,7 @@ impl Session {
     /// that is not possible, the model gets a result that says so.
     pub async fn resume(&mut self, options: RunOptions) -> Option<Execution> {
         self.since = Instant::now();
+        self.hooks = options.hooks.or(&self.engine.hooks);
         let ready = match self.load().await {
             Ok(()) if self.log.transcript.next() == Next::Prompt => return None,
             Ok(()) => self.configure_turn(options),
@@ -178,6 +183,7 @@ impl Session {
         options: RunOptions,
     ) -> Result<(), RunError> {
         self.since = Instant::now();
+        self.hooks = options.hooks.or(&self.engine.hooks);
         self.load().await?;
         let parent = options.parent.clone();
         let settings = options.settings.clone();
@@ -305,12 +311,12 @@ impl Session {
         });
         let reply = said.map(|said| read::whole(&*self.engine.parser, config, said));
         let reply = reply.unwrap_or_default();
-        let correction = if config.is_native {
+        let correction = if config.prompt.is_native {
             let faults: Vec<_> = reply.faults().collect();
             let told = || ptk_protocol::explain(faults.iter().copied());
             (!faults.is_empty()).then(|| format!("{} Please try again.", told()))
         } else {
-            reply.correction(&*config.formatter, &config.tools)
+            reply.correction(&*config.prompt.formatter, &config.prompt.tools)
         };
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }

@@ -60,7 +60,7 @@ impl Session {
     /// that are taught in text often answer what they expect to be there.
     fn unread(&self, config: &TurnConfig) -> Option<String> {
         let turn = &self.log.turn;
-        let may_call = !config.is_native
+        let may_call = !config.prompt.is_native
             && turn.must_answer.is_none()
             && turn.iterations < config.options.max_iterations
             && turn.made() < config.options.max_tool_calls
@@ -85,7 +85,11 @@ impl Session {
 
     fn can_read(&self, config: &TurnConfig) -> bool {
         let registry = self.engine.tools.registry();
-        let mut offered = config.tools.names().filter_map(|name| registry.get(name));
+        let mut offered = config
+            .prompt
+            .tools
+            .names()
+            .filter_map(|name| registry.get(name));
         offered.any(|tool| tool.effects().has(Effect::Read))
     }
 

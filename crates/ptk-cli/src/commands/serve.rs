@@ -88,7 +88,7 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
         .log(log(args.access_log));
     if let Some(names) = &args.tools {
         let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, &args.config)?;
-        builder = builder.tools(Some(HostedTools::new(manager, &names)));
+        builder = builder.tools(Some(HostedTools::of_manager(manager, &names)?));
     }
     if let Some(folder) = ptk_sandbox::state_folder() {
         builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));

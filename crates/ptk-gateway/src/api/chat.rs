@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{Api, FinishReason, Passthrough, Sampling, Usage};
-use ptk::protocol::{ToolCall, ToolSpec};
+use ptk_llm::{Api, FinishReason, Passthrough, Sampling, Usage};
+use ptk_protocol::{ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use ptk::protocol::json;
-use ptk::protocol::{Arguments, ToolCall};
+use ptk_protocol::json;
+use ptk_protocol::{Arguments, ToolCall};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -21,7 +21,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
-use ptk::llm::Usage;
+use ptk_llm::Usage;
 use serde_json::Value;
 use tokio::time::timeout;
 

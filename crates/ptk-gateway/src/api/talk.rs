@@ -1,7 +1,7 @@
 //! A conversation that is being parsed, in any API.
 
-use ptk::llm::Message;
-use ptk::protocol::ToolCall;
+use ptk_llm::Message;
+use ptk_protocol::ToolCall;
 
 use crate::chat_request::UnsupportedContent;
 

@@ -1,7 +1,7 @@
 //! Answers that must be JSON.
 
-use ptk::protocol::json::{self, End};
-use ptk::protocol::{Arguments, ToolSpec, Toolset, schema};
+use ptk_protocol::json::{self, End};
+use ptk_protocol::{Arguments, ToolSpec, Toolset, schema};
 
 use crate::chat_request::Format;
 

@@ -7,22 +7,22 @@
 //! | `reading` | which parts of a reply are passed on at once, held, or invalid |
 //! | `values` | arguments by their schema while they stream |
 //! | `visible` | text for the client |
-//! | `native` | native calls, checked like those in text |
 //! | `format` | answers that have to be JSON |
 //! | `shown` | token counts of what the model would be sent |
 
 mod format;
-mod native;
 mod plan;
 mod reading;
 mod shown;
 mod values;
 mod visible;
 
+use std::sync::Arc;
+
 use futures_util::StreamExt as _;
-use ptk::llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
-use ptk::protocol::{Problem, explain};
-use ptk::{Approach, Candidate, Estimate, TokenCounter as _};
+use ptk_llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
+use ptk_model::{Approach, Attempts, Candidate, Estimate, Remedy, TokenCounter as _};
+use ptk_protocol::{Problem, explain};
 
 use self::plan::Plan;
 use self::reading::{Fault, ParsedReply, Reading, ReadyCall, ResponseStream};
@@ -31,9 +31,12 @@ use crate::chat_request::{ChatRequest, Choice, Format};
 use crate::failure::Failure;
 use crate::gateway::Inner;
 use crate::response::{End, Note, ResponseEvent};
-use crate::route::{Route, Routed};
+use crate::route::Route;
 use crate::workers;
 
+/// How often a request is sent again to the same model: clients do that
+/// themselves.
+const RETRIES: u32 = 0;
 /// The most bytes of a reply that are parsed on a serving thread.
 const MAX_AT_ONCE: usize = 64 * 1024;
 
@@ -98,68 +101,63 @@ impl Exchange<'_> {
             passthrough: Vec::new(),
             notes: Vec::new(),
         };
+        let models = &self.route.models;
+        let mut attempts = Attempts::new(RETRIES);
         let mut last = None;
-        for routed in self.route.in_turn() {
-            let stopped = match self.answer(routed, &mut stream).await {
+        let mut next = models.first();
+        while let Some((rank, candidate)) = next.and_then(|rank| Some((rank, models.get(rank)?))) {
+            let name = self.route.name_for(self.chat);
+            candidate.learn(name).await;
+            let memory = &*self.gateway.memory;
+            let approach = candidate.cached_approach(name, self.gateway.mode, memory);
+            let stopped = match self.answer(candidate, &approach, &mut stream).await {
                 Ok(end) => return Ok(end),
                 Err(stopped) => stopped,
             };
-            let may_ask_another = match &stopped {
+            let remedy = match &stopped {
                 Stopped::Model(error) => {
-                    self.gateway.metrics.failed(error.kind);
-                    if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
-                        routed.candidate.rest();
+                    let remedy = attempts.remedy(models, rank, &approach, error);
+                    if remedy != Remedy::Text {
+                        self.gateway.metrics.failed(error.kind);
                     }
-                    !stream.has_begun && error.kind != LlmErrorKind::Filtered
+                    if stream.has_begun {
+                        Remedy::None
+                    } else {
+                        remedy
+                    }
                 }
-                Stopped::Unfit(_) => true,
-                Stopped::Answer(_) => false,
+                Stopped::Unfit(_) => attempts.give_up(models, rank),
+                Stopped::Answer(_) => Remedy::None,
             };
-            if !may_ask_another {
-                return Err(stopped.into());
-            }
+            next = match (remedy, &stopped) {
+                (Remedy::Text, Stopped::Model(error)) => {
+                    let name = approach.model.as_deref();
+                    candidate.turn_to_text(name, memory, &error.to_string());
+                    Some(rank)
+                }
+                (Remedy::Another(rank), _) => Some(rank),
+                _ => None,
+            };
             // That a model cannot be sent the request is less useful than the
             // error of another one.
             if last.is_none() || !matches!(stopped, Stopped::Unfit(_)) {
                 last = Some(stopped);
             }
         }
-        Err(last.map_or_else(Route::nobody, Failure::from))
+        Err(last.map_or_else(Route::no_model, Failure::from))
     }
 
-    /// Asks one model.
+    /// Asks one model in this way.
     async fn answer(
         &self,
-        routed: &Routed,
+        candidate: &Candidate,
+        approach: &Arc<Approach>,
         stream: &mut ResponseStream<'_>,
     ) -> Result<End, Stopped> {
-        let candidate = &routed.candidate;
-        let name = self.route.name_for(self.chat);
-        if candidate.learn(name).await {
-            routed.forget();
-        }
-        let memory = &*self.gateway.memory;
-        let mut approach = routed.approach(name, self.gateway.mode, memory);
-        let mut plan = self.plan(candidate, &approach, stream).await?;
-        let provider = &**candidate.provider();
-        let first = match self
+        let plan = self.plan(candidate, approach, stream).await?;
+        let first = self
             .listen(candidate, &plan, &plan.request, stream, false)
-            .await
-        {
-            Err(Stopped::Model(error))
-                if error.kind == LlmErrorKind::NoTools
-                    && approach.is_native
-                    && approach.may_change =>
-            {
-                candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
-                routed.forget();
-                approach = routed.approach(name, self.gateway.mode, memory);
-                plan = self.plan(candidate, &approach, stream).await?;
-                self.listen(candidate, &plan, &plan.request, stream, false)
-                    .await?
-            }
-            heard => heard?,
-        };
+            .await?;
         self.capture(&plan, &first);
         let mut usage = counted(&plan.request, &first);
         let violation = match self.settle(&plan, first, stream) {
@@ -184,7 +182,8 @@ impl Exchange<'_> {
         let second = match self.listen(candidate, &plan, &request, stream, true).await {
             Ok(second) => second,
             Err(Stopped::Model(error)) => {
-                tracing::debug!(%error, provider = provider.name(), "the second request failed");
+                let provider = candidate.provider().name();
+                tracing::debug!(%error, provider, "the second request failed");
                 return self
                     .fail_or_degrade(violation, stream, usage)
                     .map_err(Stopped::from);
@@ -231,7 +230,7 @@ impl Exchange<'_> {
     async fn plan(
         &self,
         candidate: &Candidate,
-        approach: &Approach,
+        approach: &Arc<Approach>,
         stream: &mut ResponseStream<'_>,
     ) -> Result<Plan, Stopped> {
         let plan = Plan::new(self.gateway, self.chat, candidate, approach, !self.is_live);
@@ -360,10 +359,12 @@ impl Exchange<'_> {
         let correction = match &contract.choice {
             Choice::None if forbidden => "No tool may be called now. Answer in words.".to_owned(),
             Choice::Tool(name) if forbidden => {
-                plan.formatter
+                plan.prompt
+                    .formatter
                     .malformed(&problems, Some(name), &contract.offer.tools)
             }
             _ => plan
+                .prompt
                 .formatter
                 .malformed(&problems, meant, &contract.offer.tools),
         };
@@ -403,11 +404,12 @@ impl Exchange<'_> {
         };
         let message = format!("{tool} has to be called, and the model answers in words");
         let problem = Problem::new(
-            ptk::protocol::ProblemCode::Malformed,
+            ptk_protocol::ProblemCode::Malformed,
             format!("You have to call {tool} now; do not answer in words"),
-            ptk::protocol::Span::new(0, 0),
+            ptk_protocol::Span::new(0, 0),
         );
         let correction = plan
+            .prompt
             .formatter
             .malformed(&[problem], tools, &contract.offer.tools);
         Violation {
@@ -507,10 +509,10 @@ impl Exchange<'_> {
             self.gateway.capture(|| Case {
                 input: &parsed.words,
                 tools: &self.chat.contract.offer.tools,
-                dialect: if plan.is_native {
+                dialect: if plan.prompt.is_native {
                     None
                 } else {
-                    self.gateway.dialect.as_deref()
+                    self.gateway.teacher.only()
                 },
                 model: &self.chat.model,
             });
@@ -568,7 +570,7 @@ fn counted(request: &Request, parsed: &ParsedReply) -> Usage {
         return usage;
     }
     let shown = request.system.as_deref().into_iter();
-    let shown = shown.chain(request.turns().map(ptk::llm::Message::text));
+    let shown = shown.chain(request.turns().map(ptk_llm::Message::text));
     Usage {
         input_tokens: shown.map(|text| Estimate.count(text)).sum(),
         output_tokens: Estimate.count(&parsed.words),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ptk::llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
-use ptk::protocol::{Arguments, Copies, ErrorType, Formatter, Grammar, ToolResult};
-use ptk::{Approach, Candidate, merged, one_prompt};
+use ptk_llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
+use ptk_model::{Approach, Candidate, ToolPrompt, result_message, with_calls};
+use ptk_protocol::{Arguments, Copies, ErrorType, ToolResult};
 use serde_json::{Map, Value};
 
 use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};
@@ -15,10 +15,8 @@ use crate::gateway::Inner;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) request: Request,
-    /// The grammar that parses its text.
-    pub(super) grammar: Grammar,
-    pub(super) formatter: Arc<dyn Formatter>,
-    pub(super) is_native: bool,
+    /// What the model is told of its tools, and how its text is parsed.
+    pub(super) prompt: Arc<ToolPrompt>,
     /// Whether the gateway has to check the format of an answer, because the
     /// model's server does not.
     pub(super) keeps_format: bool,
@@ -35,56 +33,40 @@ impl Plan {
         gateway: &Inner,
         chat: &ChatRequest,
         candidate: &Candidate,
-        approach: &Approach,
+        approach: &Arc<Approach>,
         is_whole: bool,
     ) -> Result<Self, Failure> {
-        let formatter = gateway.formatter(approach)?;
         let contract = &chat.contract;
         let is_native = approach.is_native;
-        let names = if is_native {
-            Some(Vec::new())
-        } else {
-            contract.taught()
-        };
-        let only = approach.only.as_deref().or(gateway.dialect.as_deref());
-        let only = only.filter(|_| !is_native);
-        let dialects = &gateway.dialects;
-        let form = approach.can.form;
-        let tool_prompt = contract
+        let names = contract.taught().filter(|_| !is_native);
+        let prompt = contract
             .offer
-            .tool_prompt(&gateway.workers, &formatter, dialects, only, names, form)
+            .tool_prompt(&gateway.workers, &gateway.teacher, approach, names)
             .await?;
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
         let has_tools = !contract.offer.tools.is_empty();
-        let is_passed =
-            !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
+        let is_passed = !keeps_format && (is_native || !has_tools) && prompt.form == Form::Chat;
         let api = candidate.provider().speaks().filter(|_| is_passed);
-        let sampling = sampling(chat.sampling, candidate.sampling());
-        let max_tokens = chat.max_tokens.or(candidate.max_tokens());
+        let model = candidate.model();
+        let sampling = sampling(chat.sampling, model.sampling);
+        let max_tokens = chat.max_tokens.or(model.max_tokens);
         let verbatim = api.map_or(Ok(None), |api| chat.verbatim(api, sampling, max_tokens))?;
         if verbatim.is_none() {
             in_words(chat)?;
         }
-        let mut plan = Self {
-            request: Request {
-                model: approach.model.clone(),
-                sampling,
-                max_tokens,
-                context_window: approach.context_window,
-                verbatim,
-                whole: is_whole,
-                ..Request::default()
-            },
-            grammar: tool_prompt.grammar.clone(),
-            formatter,
-            is_native,
-            keeps_format,
-            holds_calls: contract.whole_calls,
-            copies: None,
+        let conversation = if is_native {
+            Conversation::native(chat)
+        } else {
+            Conversation::told(chat, &prompt, keeps_format)
         };
+        let mut request = prompt.request(approach, conversation.system, conversation.messages);
+        request.sampling = sampling;
+        request.max_tokens = max_tokens;
+        request.verbatim = verbatim;
+        request.whole = is_whole;
         if passes_format {
-            plan.request.format = match &contract.format {
+            request.format = match &contract.format {
                 Format::Text => ResponseFormat::Text,
                 Format::Json => ResponseFormat::Json,
                 Format::Schema(schema) => ResponseFormat::Schema((**schema).clone()),
@@ -92,88 +74,26 @@ impl Plan {
         }
         // Where calls stand in the text, they may contain a stop sequence.
         if is_native || !has_tools {
-            plan.request.stop.clone_from(&chat.stop);
+            request.stop.splice(0..0, chat.stop.iter().cloned());
         }
         if is_native {
-            plan.request.system.clone_from(&chat.system);
-            plan.request.messages.clone_from(&chat.messages);
-            plan.request.tools = match &contract.allowed {
-                Some(names) => contract.offer.only(names),
-                None => contract.offer.tools.clone(),
-            };
-            plan.request.tool_choice = match &contract.choice {
+            if let Some(names) = &contract.allowed {
+                request.tools = contract.offer.only(names);
+            }
+            request.tool_choice = match &contract.choice {
                 Choice::Auto => ToolChoice::Auto,
                 Choice::None => ToolChoice::None,
                 Choice::Required => ToolChoice::Required,
                 Choice::Tool(name) => ToolChoice::Tool(name.clone()),
             };
-            return Ok(plan);
         }
-        if has_tools {
-            plan.request.stop = plan.formatter.result_stops();
-        }
-        let messages = plan.told(chat, approach.can.form);
-        let system = chat.system.as_deref().into_iter();
-        let system = system.chain(Some(&*tool_prompt.system)).map(str::to_owned);
-        let system: Vec<String> = system
-            .chain(duties(chat, keeps_format))
-            .filter(|it| !it.is_empty())
-            .collect();
-        let system = system.join("\n\n");
-        if approach.can.form == Form::Prompt {
-            plan.grammar = plan.grammar.for_transcript();
-            plan.request.messages = vec![one_prompt(&*plan.formatter, &system, &messages)];
-            plan.request.stop.extend(plan.formatter.stops());
-        } else {
-            plan.request.examples = Arc::clone(&tool_prompt.examples);
-            plan.request.messages = merged(messages);
-            plan.request.system = (!system.is_empty()).then_some(system);
-        }
-        Ok(plan)
-    }
-
-    /// The conversation as text.
-    fn told(&mut self, chat: &ChatRequest, form: Form) -> Vec<Message> {
-        let offer = &chat.contract.offer;
-        let mut copies = Copies::default();
-        let mut several = false;
-        let mut told = Vec::with_capacity(chat.messages.len());
-        for message in &chat.messages {
-            told.push(match message {
-                Message::System(text) | Message::User(text) => Message::User(text.clone()),
-                Message::Assistant { text, calls, .. } => {
-                    several = calls.len() > 1;
-                    let mut text = text.clone();
-                    if !calls.is_empty() {
-                        if !text.is_empty() {
-                            text.push('\n');
-                        }
-                        text.push_str(&self.formatter.tool_calls(calls));
-                    }
-                    Message::assistant(text)
-                }
-                Message::Result {
-                    id, text, is_error, ..
-                } => {
-                    copies.remember(text);
-                    let result = result(text, *is_error);
-                    let shown = self
-                        .formatter
-                        .tool_result(&result, several.then_some(id.as_str()));
-                    // A mark was broken, so a quote of it has to be restored.
-                    self.holds_calls |= shown.matches('~').count() > text.matches('~').count();
-                    match form {
-                        Form::Chat => Message::User(shown),
-                        Form::Prompt => Message::tool(shown),
-                    }
-                }
-            });
-        }
-        told.retain(|message| !message.text().is_empty());
-        let may_copy = offer.tools.names().any(|name| copies.mentions(name));
-        self.holds_calls |= may_copy;
-        self.copies = may_copy.then_some(copies);
-        told
+        Ok(Self {
+            request,
+            prompt,
+            keeps_format,
+            holds_calls: contract.whole_calls || conversation.holds_calls,
+            copies: conversation.copies,
+        })
     }
 
     /// The same request again, after the model's reply and its correction.
@@ -197,9 +117,9 @@ impl Plan {
         if let [Message::User(prompt)] = request.messages.as_mut_slice()
             && !self.request.stop.is_empty()
             && self.request.system.is_none()
-            && prompt.ends_with(&self.formatter.cue())
+            && prompt.ends_with(&self.prompt.formatter.cue())
         {
-            let cue = self.formatter.cue();
+            let cue = self.prompt.formatter.cue();
             prompt.push_str(&format!(" {reply}\n\nUSER: {correction}\n\n{cue}"));
             return request;
         }
@@ -210,10 +130,73 @@ impl Plan {
 
     /// The arguments with marks restored that were broken in results.
     pub(super) fn restored(&self, args: Arguments) -> Arguments {
-        if self.is_native {
+        if self.prompt.is_native {
             return args;
         }
-        self.formatter.restore(args)
+        self.prompt.formatter.restore(args)
+    }
+}
+
+/// A conversation as the model is shown it, and what follows for its calls.
+#[derive(Default)]
+struct Conversation {
+    system: String,
+    messages: Vec<Message>,
+    holds_calls: bool,
+    copies: Option<Copies>,
+}
+
+impl Conversation {
+    /// The conversation as the client sent it.
+    fn native(chat: &ChatRequest) -> Self {
+        Self {
+            system: chat.system.clone().unwrap_or_default(),
+            messages: chat.messages.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The conversation as text.
+    fn told(chat: &ChatRequest, prompt: &ToolPrompt, keeps_format: bool) -> Self {
+        let formatter = &*prompt.formatter;
+        let system = chat.system.as_deref().into_iter();
+        let system = system.chain(Some(&*prompt.instructions)).map(str::to_owned);
+        let system: Vec<String> = system
+            .chain(duties(chat, keeps_format))
+            .filter(|it| !it.is_empty())
+            .collect();
+        let mut holds_calls = false;
+        let mut copies = Copies::default();
+        let mut several = false;
+        let mut messages = Vec::with_capacity(chat.messages.len());
+        for message in &chat.messages {
+            messages.push(match message {
+                Message::System(text) | Message::User(text) => Message::User(text.clone()),
+                Message::Assistant { text, calls, .. } => {
+                    several = calls.len() > 1;
+                    Message::assistant(with_calls(formatter, text.clone(), calls))
+                }
+                Message::Result {
+                    id, text, is_error, ..
+                } => {
+                    copies.remember(text);
+                    let result = result(text, *is_error);
+                    let shown = formatter.tool_result(&result, several.then_some(id.as_str()));
+                    // A mark was broken, so a quote of it has to be restored.
+                    holds_calls |= shown.matches('~').count() > text.matches('~').count();
+                    result_message(prompt.form, shown)
+                }
+            });
+        }
+        messages.retain(|message| !message.text().is_empty());
+        let mut names = chat.contract.offer.tools.names();
+        let may_copy = names.any(|name| copies.mentions(name));
+        Self {
+            system: system.join("\n\n"),
+            messages,
+            holds_calls: holds_calls || may_copy,
+            copies: may_copy.then_some(copies),
+        }
     }
 }
 

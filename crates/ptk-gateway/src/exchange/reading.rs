@@ -4,14 +4,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptk::llm::{Delta, FinishReason, MAX_REPLY, Passthrough, RunawayGuard, Usage};
-use ptk::protocol::{
-    Arguments, Event, ParsedCall, Parser, Piece, Problem, ProblemCode, Reply, Span, SpanKind,
-    Status,
+use ptk_llm::{Delta, FinishReason, Passthrough, Request, RunawayGuard, Usage};
+use ptk_model::{Native, ReplyEvent, ReplyReader};
+use ptk_protocol::{
+    Arguments, Event, ParsedCall, Piece, Problem, ProblemCode, Reply, Span, SpanKind, Status,
 };
 use serde_json::Value;
 
-use super::native::{DIALECT, Native, NativeCalls};
 use super::plan::Plan;
 use super::values::Values;
 use super::visible::Visible;
@@ -123,16 +122,10 @@ struct OpenCall {
 
 /// A reply that is streaming in.
 pub(super) struct Reading<'r, 't> {
-    parser: Parser,
-    native: NativeCalls,
-    size: usize,
+    reader: ReplyReader<'r>,
     /// How long parsing has taken so far.
     spent: Duration,
     is_exhausted: bool,
-    /// Stops replies without end, where tools are taught in text.
-    guard: Option<RunawayGuard>,
-    is_runaway: bool,
-    finish: Option<FinishReason>,
     usage: Option<Usage>,
     passthrough: PassthroughEnd,
     state: State<'r, 't>,
@@ -215,16 +208,20 @@ impl<'r, 't> Reading<'r, 't> {
         stream.passthrough.clear();
         let is_held = stream.contract.needs_call() || plan.keeps_format;
         let is_mute = is_second && stream.has_text;
+        let mut reader = plan.prompt.reader();
+        // The server of a model that calls natively has its own limits.
+        if !plan.prompt.is_native {
+            let Request {
+                max_tokens,
+                context_window,
+                ..
+            } = plan.request;
+            reader = reader.with_guard(RunawayGuard::new(max_tokens, context_window));
+        }
         Self {
-            parser: Parser::new(&plan.grammar),
-            native: NativeCalls::default(),
-            size: 0,
+            reader,
             spent: Duration::ZERO,
             is_exhausted: false,
-            guard: (!plan.is_native)
-                .then(|| RunawayGuard::new(plan.request.max_tokens, plan.request.context_window)),
-            is_runaway: false,
-            finish: None,
             usage: None,
             passthrough: PassthroughEnd::default(),
             state: State {
@@ -281,96 +278,51 @@ impl<'r, 't> Reading<'r, 't> {
 
     fn take_one(&mut self, delta: Delta) {
         let state = &mut self.state;
+        if let Delta::Text(text) = &delta {
+            state.raw.push_str(text);
+        }
+        self.reader
+            .take(&delta, &mut |event| state.reply_event(event));
         match delta {
-            Delta::Text(text) => {
-                self.size += text.len();
-                state.raw.push_str(&text);
-                if let Some(reason) = self.guard.as_mut().and_then(|it| it.push(&text)) {
-                    self.is_runaway = true;
-                    self.finish = Some(reason);
-                }
-                self.parser
-                    .push_to(&text, &mut |event| state.event(None, event));
-            }
-            Delta::Reasoning(text) => {
-                self.size += text.len();
-                state.stream.say(ResponseEvent::Reasoning(&text));
-            }
-            Delta::CallStart { index, id, name } => self.native.start(index, id, name),
-            Delta::Arguments { index, json } => {
-                self.size += json.len();
-                self.native.arguments(index, &json);
-                self.tell_native(false);
-            }
-            Delta::CallEnd { index } => {
-                self.native.end(index);
-                self.tell_native(false);
-            }
-            Delta::State(_) => {}
             Delta::Usage(usage) => self.usage = Some(usage),
             Delta::Passthrough(Passthrough::Usage(usage)) => self.passthrough.usage = Some(usage),
             Delta::Passthrough(Passthrough::Reason(reason)) => self.passthrough.reason = reason,
             Delta::Passthrough(passthrough) => {
-                self.size += weight(&passthrough);
+                self.reader.add_size(weight(&passthrough));
                 state.passthrough(passthrough);
             }
-            Delta::Finish(reason) => self.finish = Some(reason),
+            _ => {}
         }
     }
 
     /// Whether the stream can be closed: the reply reached a stop sequence,
     /// went on with what a model must not write, or never ends.
     pub(super) fn is_stopped(&self) -> bool {
-        let is_over = !self.state.plan.is_native && self.parser.is_over();
-        self.state.visible.stopped_at().is_some() || is_over || self.is_runaway
+        self.state.visible.stopped_at().is_some() || self.reader.is_over()
     }
 
     pub(super) fn is_too_long(&self) -> bool {
-        self.size > MAX_REPLY
+        self.reader.is_too_long()
     }
 
     pub(super) fn has_finished(&self) -> bool {
-        self.finish.is_some()
-    }
-
-    fn tell_native(&mut self, is_over: bool) {
-        let Some(grammar) = self.plan_native() else {
-            return;
-        };
-        let breaks_off = is_over
-            && matches!(
-                self.finish,
-                None | Some(FinishReason::Length | FinishReason::ContentFilter)
-            );
-        let state = &mut self.state;
-        self.native
-            .tell(&grammar, is_over, breaks_off, &mut |native, event| {
-                state.event(Some(native), event);
-            });
-    }
-
-    fn plan_native(&self) -> Option<ptk::protocol::Grammar> {
-        let offer = &self.state.stream.contract.offer;
-        offer
-            .native(DIALECT)
-            .filter(|_| !self.native.is_empty())
-            .cloned()
+        self.reader.finish_reason().is_some()
     }
 
     /// Ends the reply.
     pub(super) fn end(mut self) -> ParsedReply {
-        if self.is_stopped() && self.finish.is_none() {
-            self.finish = Some(FinishReason::Stop);
+        if self.is_stopped() {
+            self.reader.end_here(FinishReason::Stop);
         }
-        if self.finish == Some(FinishReason::Repetition) {
-            self.finish = Some(FinishReason::Length);
+        let mut finish = self.reader.finish_reason().cloned();
+        if finish == Some(FinishReason::Repetition) {
+            finish = Some(FinishReason::Length);
             let note = Note::new("repetition", "The reply repeated itself, and was ended");
             self.state.stream.notes.push(note);
         }
         let state = &mut self.state;
-        state.is_limited = self.finish == Some(FinishReason::Length);
-        self.parser.finish_to(&mut |event| state.event(None, event));
-        self.tell_native(true);
+        state.is_limited = finish == Some(FinishReason::Length);
+        self.reader.finish(&mut |event| state.reply_event(event));
         let mut state = self.state;
         state.owns_until(usize::MAX);
         let held = state.end_text();
@@ -378,7 +330,7 @@ impl<'r, 't> Reading<'r, 't> {
             ran_server_tool: state.ran_server_tool > 0,
             unused: state.unused(),
             words: state.raw,
-            finish: self.finish,
+            finish,
             usage: self.usage,
             passthrough: self.passthrough,
             stopped_at: state.visible.stopped_at().map(str::to_owned),
@@ -392,6 +344,14 @@ impl<'r, 't> Reading<'r, 't> {
 }
 
 impl State<'_, '_> {
+    fn reply_event(&mut self, event: ReplyEvent<'_>) {
+        match event {
+            ReplyEvent::Text(event) => self.event(None, event),
+            ReplyEvent::Native(native, event) => self.event(Some(native), event),
+            ReplyEvent::Reasoning(text) => self.stream.say(ResponseEvent::Reasoning(text)),
+        }
+    }
+
     /// Handles an event of the parser. `native` is the native call it is about.
     fn event(&mut self, native: Option<Native<'_>>, event: Event<'_>) {
         if let Event::Problem(problem) = &event

@@ -1,6 +1,6 @@
 //! Counts the tokens of a request, without asking the model.
 
-use ptk::llm::Message;
+use ptk_llm::Message;
 
 use super::Exchange;
 use super::plan::Plan;
@@ -14,16 +14,18 @@ impl Exchange<'_> {
     ///
     /// If there is no model, or it cannot be sent this request.
     pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
-        let first = self.route.in_turn().next();
-        let routed = first.ok_or_else(Route::nobody)?;
+        let models = &self.route.models;
+        let first = models.first().and_then(|rank| models.get(rank));
+        let candidate = first.ok_or_else(Route::no_model)?;
         let name = self.route.name_for(self.chat);
-        routed.candidate.learn(name).await;
-        let approach = routed.approach(name, self.gateway.mode, &*self.gateway.memory);
-        let plan = Plan::new(self.gateway, self.chat, &routed.candidate, &approach, true);
+        candidate.learn(name).await;
+        let memory = &*self.gateway.memory;
+        let approach = candidate.cached_approach(name, self.gateway.mode, memory);
+        let plan = Plan::new(self.gateway, self.chat, candidate, &approach, true);
         let request = plan.await?.request;
         let model = request.model.as_deref();
-        let passthrough = routed.candidate.provider().model();
-        let counter = ptk::tokens_of(model.or(passthrough).or(Some(&self.chat.model)));
+        let passthrough = candidate.provider().model();
+        let counter = ptk_model::tokens_of(model.or(passthrough).or(Some(&self.chat.model)));
         let count = |text: &str| counter.count(text);
         let mut tokens = request.system.as_deref().map_or(0, count);
         for tool in request.tools.iter() {

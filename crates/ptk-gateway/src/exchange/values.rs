@@ -2,8 +2,8 @@
 //! passed on as soon as it is certain. A text is sent letter by letter; what
 //! may have to be coerced waits until it is complete.
 
-use ptk::protocol::schema::{self, Schema};
-use ptk::protocol::{Arguments, Toolset};
+use ptk_protocol::schema::{self, Schema};
+use ptk_protocol::{Arguments, Toolset};
 use serde_json::Value;
 
 /// Types of values that may be coerced inside of lists and objects.
@@ -199,7 +199,7 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use ptk::protocol::ToolSpec;
+    use ptk_protocol::ToolSpec;
     use serde_json::json;
 
     use super::*;

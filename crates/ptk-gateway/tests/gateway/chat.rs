@@ -1,6 +1,6 @@
 //! The endpoint `/v1/chat/completions`, and what all APIs share: the contract.
 
-use ptk::llm::{Script, ScriptedReply};
+use ptk_llm::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, failing, in_all_sizes, in_pieces, limited, replies, weather};

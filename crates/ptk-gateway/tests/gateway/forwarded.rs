@@ -1,9 +1,9 @@
 //! Servers that speak the client's own API: requests and answers are passed
 //! through unchanged, except for calls that are written as text.
 
-use ptk::llm::http::{HttpProvider, Kind};
-use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
+use ptk_llm::http::{HttpProvider, Kind};
+use ptk_model::{Mode, Model};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use wiremock::matchers::path;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ptk::llm::Script;
 use ptk_gateway::{Keys, Limits};
+use ptk_llm::Script;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

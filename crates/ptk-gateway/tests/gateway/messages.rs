@@ -1,6 +1,6 @@
 //! Anthropic's API.
 
-use ptk::llm::{Message, Script, ScriptedReply};
+use ptk_llm::{Message, Script, ScriptedReply};
 use serde_json::{Map, Value, json};
 
 use crate::scene::{
@@ -130,7 +130,7 @@ fn folded(events: &[Value]) -> Value {
 fn input(json: &str) -> Value {
     let read = serde_json::from_str(json);
     read.unwrap_or_else(|_| {
-        let mended = ptk::protocol::json::repair(json).map(|mended| mended.json);
+        let mended = ptk_protocol::json::repair(json).map(|mended| mended.json);
         let mended = mended.unwrap_or_else(|_| "{}".to_owned());
         serde_json::from_str(&mended).unwrap()
     })
@@ -712,7 +712,7 @@ async fn tokens_are_counted_of_all_that_the_model_would_be_shown() {
         .post(PATH, &ask(json!({"system": "You are a bot."})))
         .await;
     assert_eq!(asked.status, 200);
-    let counter = ptk::tokens_of(Some("tiny"));
+    let counter = ptk_model::tokens_of(Some("tiny"));
     let asked = scene.asked();
     assert!(!asked.examples.is_empty(), "{asked:?}");
     let shown = asked.turns().map(|message| counter.count(message.text()));

@@ -1,6 +1,6 @@
 //! Ollama's API.
 
-use ptk::llm::{Message, Script};
+use ptk_llm::{Message, Script};
 use serde_json::{Value, json};
 
 use crate::scene::{Answer, SIZES, Scene, call, failing, in_all_sizes, limited, replies, weather};
@@ -230,7 +230,7 @@ async fn results_find_their_calls_by_name_and_by_order() {
 async fn results_find_their_calls_by_id() {
     let calls = json!({"tool_calls": [{"name": "get_time"}]});
     let scene = Scene::with(
-        Script::new([serde_json::from_value::<ptk::llm::ScriptedReply>(calls).unwrap()]),
+        Script::new([serde_json::from_value::<ptk_llm::ScriptedReply>(calls).unwrap()]),
         |builder| builder,
     )
     .await;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use ptk::Model;
-use ptk::llm::{Delta, Deltas, FinishReason, Provider, Request, Script};
-use ptk::sandbox::Workspace;
-use ptk::tools::{ToolManager, tools};
 use ptk_gateway::{Ended, Gateway, HostedTools, Keys, Limits, Log};
+use ptk_llm::{Delta, Deltas, FinishReason, Provider, Request, Script};
+use ptk_model::Model;
+use ptk_sandbox::Workspace;
+use ptk_tools::{ToolManager, tools};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
@@ -423,7 +423,7 @@ async fn tools_are_run_for_clients_that_have_none() {
     let workspace = Workspace::open(folder.path()).unwrap().with_temp().unwrap();
     let registry = tools::all(serde_json::from_value(json!({})).unwrap()).unwrap();
     let manager = ToolManager::builder(workspace).tools(registry).build();
-    let hosted = HostedTools::new(manager, &["read_file".to_owned()]);
+    let hosted = HostedTools::of_manager(manager, &["read_file".to_owned()]).unwrap();
     let read = call("read_file", &json!({"path": "a.txt"}));
     let said = format!("Let me look.\n{read}");
     let replies = [

@@ -1,8 +1,8 @@
 //! Pages about the gateway itself.
 
-use ptk::Model;
-use ptk::llm::Script;
 use ptk_gateway::Keys;
+use ptk_llm::Script;
+use ptk_model::Model;
 
 use crate::scene::Scene;
 

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use ptk::Model;
-use ptk::llm::{
+use ptk_gateway::{Gateway, GatewayBuilder};
+use ptk_llm::{
     Capabilities, Deltas, Message, Provider, Request, Script, ScriptedError, ScriptedReply,
 };
-use ptk_gateway::{Gateway, GatewayBuilder};
+use ptk_model::Model;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

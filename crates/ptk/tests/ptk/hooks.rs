@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ptk::llm::Script;
 use ptk::protocol::ToolResult;
-use ptk::{CallAction, ErrorAction, IterationAction, RunError, Streamed};
+use ptk::{CallAction, ErrorAction, Hooks, IterationAction, RunError, RunOptions, Streamed};
 use serde_json::json;
 
 use crate::scene::{Scene, arguments, call, write};
@@ -154,4 +154,36 @@ async fn prose_is_told_while_it_comes_in() {
         .unwrap();
     ptk.run("Go").await.unwrap();
     assert_eq!(*seen.lock().unwrap(), "Sure. [read_file]Milk.");
+}
+
+#[tokio::test]
+async fn a_run_can_have_hooks_of_its_own() {
+    let scene = Scene::new();
+    let diary = Arc::clone(&scene.diary);
+    let streamed = Arc::clone(&scene.diary);
+    let ptk = scene
+        .builder(Script::new(Vec::<String>::new()))
+        .on_error(move |_| {
+            write(&diary, "of all runs".to_owned());
+            ErrorAction::Fail
+        })
+        .build()
+        .unwrap();
+    let options = RunOptions {
+        hooks: Hooks::new().on_error(|_| ErrorAction::Answer("Later.".to_owned())),
+        ..ptk.options()
+    };
+    assert_eq!(ptk.execute("Go", options).await.content, "Later.");
+    assert!(
+        scene.diary().is_empty(),
+        "that of the run is called instead"
+    );
+
+    // Where a run has none, that of all runs is called.
+    let options = RunOptions {
+        hooks: Hooks::new().on_stream(move |_| write(&streamed, "streamed".to_owned())),
+        ..ptk.options()
+    };
+    assert!(!ptk.execute("Go", options).await.success);
+    assert_eq!(scene.diary(), ["of all runs"]);
 }

@@ -4,7 +4,7 @@ mod request;
 mod write;
 
 use hyper::StatusCode;
-use ptk::llm::Api;
+use ptk_llm::Api;
 use serde_json::json;
 
 use self::write::{MessageInfo, MessagesWriter, message};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ptk::llm::Sampling;
-use ptk::protocol::{Arguments, ToolCall, ToolSpec};
+use ptk_llm::Sampling;
+use ptk_protocol::{Arguments, ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Writes answers of Anthropic's API, whole and streamed.
 
-use ptk::llm::{FinishReason, Passthrough, Usage};
-use ptk::protocol::Arguments;
+use ptk_llm::{FinishReason, Passthrough, Usage};
+use ptk_protocol::Arguments;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

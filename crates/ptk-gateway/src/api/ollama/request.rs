@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ptk::llm::Sampling;
-use ptk::protocol::ToolCall;
+use ptk_llm::Sampling;
+use ptk_protocol::ToolCall;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

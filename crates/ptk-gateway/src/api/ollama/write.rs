@@ -2,8 +2,8 @@
 
 use std::time::{Instant, SystemTime};
 
-use ptk::llm::{FinishReason, Usage};
-use ptk::protocol::Arguments;
+use ptk_llm::{FinishReason, Usage};
+use ptk_protocol::Arguments;
 use serde::Serialize;
 use serde_json::{Value, json};
 

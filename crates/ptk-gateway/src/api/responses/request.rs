@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{Api, Message, Sampling};
-use ptk::protocol::{Arguments, ToolCall, ToolSpec};
+use ptk_llm::{Api, Message, Sampling};
+use ptk_protocol::{Arguments, ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

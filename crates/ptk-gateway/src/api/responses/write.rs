@@ -1,6 +1,6 @@
 //! Writes answers of the responses API, whole and streamed.
 
-use ptk::llm::{FinishReason, Passthrough, Usage};
+use ptk_llm::{FinishReason, Passthrough, Usage};
 use serde_json::{Map, Value, json};
 
 use super::super::{Writer, now, put};

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 /// The constraint of replies, and the grammar that parses them.
 #[derive(Debug, Clone)]
-pub(crate) struct ReplyConstraint {
+pub struct ReplyConstraint {
     format: ResponseFormat,
     /// The grammar, where not everything that is usually read can stand in
     /// them.
@@ -23,7 +23,7 @@ pub(crate) struct ReplyConstraint {
 
 impl ReplyConstraint {
     /// The constraint for a model that is taught these tools.
-    pub(crate) fn new(
+    pub fn new(
         constraint: Constraint,
         formatter: &dyn Formatter,
         tools: &Toolset,
@@ -56,20 +56,20 @@ impl ReplyConstraint {
         })
     }
 
-    pub(crate) fn format(&self) -> &ResponseFormat {
+    /// The format to ask for in a request.
+    #[must_use]
+    pub fn format(&self) -> &ResponseFormat {
         &self.format
     }
 
-    pub(crate) fn grammar(&self) -> Option<&Grammar> {
+    /// The grammar that parses such replies, where it is not the usual one.
+    #[must_use]
+    pub fn grammar(&self) -> Option<&Grammar> {
         self.grammar.as_ref()
     }
 
     /// Rewrites the reply in the dialect that the model was taught.
-    pub(crate) fn worded<'a>(
-        &self,
-        deltas: Deltas<'a>,
-        formatter: &'a dyn Formatter,
-    ) -> Deltas<'a> {
+    pub fn worded<'a>(&self, deltas: Deltas<'a>, formatter: &'a dyn Formatter) -> Deltas<'a> {
         if !matches!(self.format, ResponseFormat::Schema(_)) {
             return deltas;
         }

@@ -41,7 +41,7 @@ impl Tokenizer {
     /// The tokenizer of a model, by its name; `None` if it is not known.
     ///
     /// ```
-    /// use ptk::Tokenizer;
+    /// use ptk_model::Tokenizer;
     ///
     /// assert_eq!(Tokenizer::of("openai/gpt-5-mini"), Some(Tokenizer::O200k));
     /// assert_eq!(Tokenizer::of("llama-3"), None);

@@ -7,8 +7,8 @@ use ptk_protocol::{Event, Grammar, Parser};
 /// Reads the replies of a model.
 ///
 /// ```
-/// use ptk::protocol::{Event, Grammar, Span};
-/// use ptk::{Reading, ReplyParser};
+/// use ptk_protocol::{Event, Grammar, Span};
+/// use ptk_model::{Reading, ReplyParser};
 ///
 /// /// Takes everything for prose.
 /// #[derive(Debug)]
@@ -55,7 +55,7 @@ pub trait Reading: Send {
 
 /// PTK's own parser.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PtkParser;
+pub struct PtkParser;
 
 impl ReplyParser for PtkParser {
     fn begin(&self, grammar: &Grammar) -> Box<dyn Reading> {
@@ -74,5 +74,19 @@ impl Reading for Parser {
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
         self.finish_to(&mut |event| sink(event));
+    }
+}
+
+impl Reading for Box<dyn Reading> {
+    fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
+        (**self).push(chunk, sink);
+    }
+
+    fn is_over(&self) -> bool {
+        (**self).is_over()
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
+        (**self).finish(sink);
     }
 }

@@ -6,45 +6,83 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ptk_llm::{Capabilities, Form, Memory, ModelProfile, Prices, Provider, Sampling, memory_key};
+use ptk_llm::{
+    Capabilities, Completion, Form, Memory, ModelProfile, Prices, Provider, Sampling, memory_key,
+};
+use ptk_protocol::Reply;
 use tokio::time::Instant;
-
-use crate::{Hold, Mode};
 
 /// How long a model that failed is left alone if there is another one.
 const REST: Duration = Duration::from_secs(60);
 /// How often in a row calls may stand in the text of a model that has an API
 /// for them, before it is taught to write them.
 const WRITTEN: u32 = 2;
+/// A model that is shown fewer tokens than this part of what its tools take was
+/// not shown its tools.
+const SHOWN: u64 = 4;
+/// Tools that take fewer tokens prove nothing.
+const FEW: u64 = 100;
+/// How long an approach is cached: findings about a model may change, by other
+/// programs, too.
+const COUNTS: Duration = Duration::from_secs(5);
+
+/// How a model calls tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// By its native API if it has one, in text otherwise.
+    #[default]
+    Auto,
+    /// By its native API.
+    Native,
+    /// In text.
+    Text,
+}
+
+/// Whether a model that is taught its tools in text is held to a form in which
+/// no call can be malformed, where its provider can do that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// Once a reply could not be used.
+    #[default]
+    Auto,
+    /// From the beginning.
+    Always,
+    /// Not at all.
+    Never,
+}
 
 /// A model with its settings.
 ///
 /// ```
-/// use ptk::llm::Script;
-/// use ptk::{Model, Mode, Ptk};
+/// use ptk_llm::Script;
+/// use ptk_model::{Mode, Model};
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// // The first has nothing to say, so the second is asked.
-/// let first = Model::new(Script::new(Vec::<String>::new()));
-/// let second = Model::new(Script::new(["Hello."])).mode(Mode::Text).context_window(8192);
-/// let ptk = Ptk::builder().model(first).fallback(second).build()?;
-/// assert_eq!(ptk.run("Hi").await?, "Hello.");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # })?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let model = Model::new(Script::new(["Hello."])).mode(Mode::Text).context_window(8192);
+/// assert_eq!(model.display_name(), "script");
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Model {
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) name: Option<String>,
-    pub(crate) mode: Mode,
-    pub(crate) dialect: Option<String>,
-    pub(crate) taught: Option<String>,
-    pub(crate) context_window: Option<u32>,
-    pub(crate) max_tokens: Option<u32>,
-    pub(crate) sampling: Sampling,
-    pub(crate) prices: Option<Prices>,
-    pub(crate) hold: Hold,
+    /// What gives access to it.
+    pub provider: Arc<dyn Provider>,
+    /// Its name, where it is not the provider's own.
+    pub name: Option<String>,
+    /// How it calls tools.
+    pub mode: Mode,
+    /// The dialect that it is taught, and the only one in which it is read.
+    pub dialect: Option<String>,
+    /// The dialect that it is taught; all are read.
+    pub taught: Option<String>,
+    /// The size of its context window, in tokens.
+    pub context_window: Option<u32>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// How tokens are sampled.
+    pub sampling: Sampling,
+    /// Its prices.
+    pub prices: Option<Prices>,
+    /// When it is held to a form in which no call can be malformed.
+    pub hold: Hold,
 }
 
 impl Model {
@@ -62,6 +100,13 @@ impl Model {
             prices: None,
             hold: Hold::Auto,
         }
+    }
+
+    /// The name of the model, or of its provider if it has none.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        let name = self.name.as_deref().or_else(|| self.provider.model());
+        name.unwrap_or_else(|| self.provider.name())
     }
 
     /// The key under which findings about it are remembered, if it has one.
@@ -187,12 +232,24 @@ pub struct Approach {
     pub can: Capabilities,
 }
 
-/// A model, and what is noticed of it while it is asked. For hosts that ask
-/// models themselves; a [`Ptk`](crate::Ptk) has its own.
+/// What a reply shows of the way in which the model takes its tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Nothing new.
+    Nothing,
+    /// It was not shown its tools, but only so many tokens: it has to be asked
+    /// again, taught in text.
+    NotShown(u64),
+    /// It writes its calls into its text, although it has an API for them: it
+    /// is better taught in text from now on.
+    WritesCalls,
+}
+
+/// A model, and what is noticed of it while it is asked.
 ///
 /// ```
-/// use ptk::llm::{InMemory, Script};
-/// use ptk::{Candidate, Mode, Model};
+/// use ptk_llm::{InMemory, Script};
+/// use ptk_model::{Candidate, Mode, Model};
 ///
 /// let candidate = Candidate::new(Model::new(Script::new(["Hello."])));
 /// let approach = candidate.approach(None, Mode::Auto, &InMemory::default());
@@ -200,7 +257,7 @@ pub struct Approach {
 /// ```
 #[derive(Debug)]
 pub struct Candidate {
-    pub(crate) model: Model,
+    model: Model,
     /// The capabilities its server reported; `None` inside if it reported none.
     learned: OnceLock<Option<Capabilities>>,
     /// How many replies in a row had calls in their text.
@@ -208,6 +265,17 @@ pub struct Candidate {
     /// Whether it turned out to be better taught in text.
     is_text: AtomicBool,
     rests_until: Mutex<Option<Instant>>,
+    /// The last approach for the model's own name, and when it was determined.
+    cached: Mutex<Option<CachedApproach>>,
+}
+
+/// An approach that holds for a while.
+#[derive(Debug)]
+struct CachedApproach {
+    since: Instant,
+    name: Option<String>,
+    mode: Mode,
+    approach: Arc<Approach>,
 }
 
 impl Candidate {
@@ -220,6 +288,7 @@ impl Candidate {
             written: AtomicU32::new(0),
             is_text: AtomicBool::new(false),
             rests_until: Mutex::new(None),
+            cached: Mutex::new(None),
         }
     }
 
@@ -229,16 +298,10 @@ impl Candidate {
         &self.model.provider
     }
 
-    /// The default sampling of the model.
+    /// The model and its settings.
     #[must_use]
-    pub fn sampling(&self) -> Sampling {
-        self.model.sampling
-    }
-
-    /// The default limit of tokens in a reply.
-    #[must_use]
-    pub fn max_tokens(&self) -> Option<u32> {
-        self.model.max_tokens
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     /// How to ask the model. `name` replaces its own name, and `mode` takes
@@ -270,31 +333,51 @@ impl Candidate {
         }
     }
 
+    /// The same, determined at most every few seconds: `memory` may be a file.
+    #[must_use]
+    pub fn cached_approach(
+        &self,
+        name: Option<&str>,
+        mode: Mode,
+        memory: &dyn Memory,
+    ) -> Arc<Approach> {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*cached
+            && known.since.elapsed() < COUNTS
+            && known.name.as_deref() == name
+            && known.mode == mode
+        {
+            return Arc::clone(&known.approach);
+        }
+        let approach = Arc::new(self.approach(name, mode, memory));
+        *cached = Some(CachedApproach {
+            since: Instant::now(),
+            name: name.map(str::to_owned),
+            mode,
+            approach: Arc::clone(&approach),
+        });
+        approach
+    }
+
     /// Asks its server once what the model can do. Returns whether something
     /// new was learned.
     pub async fn learn(&self, name: Option<&str>) -> bool {
-        self.is_to_be_learned() && self.learned(self.model.provider.learn(name).await)
+        if self.learned.get().is_some() {
+            return false;
+        }
+        let told = self.model.provider.learn(name).await;
+        self.forget_approach();
+        self.learned.set(told).is_ok() && told.is_some()
     }
 
     /// What this model can do, as far as it is known.
-    pub(crate) fn capabilities(&self, name: Option<&str>) -> Capabilities {
+    fn capabilities(&self, name: Option<&str>) -> Capabilities {
         let learned = self.learned.get().copied().flatten();
         learned.unwrap_or_else(|| self.model.provider.capabilities(name))
     }
 
-    /// Whether its server should be asked what it can do.
-    pub(crate) fn is_to_be_learned(&self) -> bool {
-        self.learned.get().is_none()
-    }
-
-    /// Stores what its server reported, if anything. Returns whether that is
-    /// new.
-    pub(crate) fn learned(&self, told: Option<Capabilities>) -> bool {
-        self.learned.set(told).is_ok() && told.is_some()
-    }
-
     /// Whether its server confirms that the model is shown its tools.
-    pub(crate) fn is_vouched_for(&self) -> bool {
+    fn is_vouched_for(&self) -> bool {
         let learned = self.learned.get().copied().flatten();
         learned.is_some_and(|can| can.native_tools == Some(true))
     }
@@ -318,19 +401,31 @@ impl Candidate {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Counts a reply with calls in its text, or resets the count. Returns
-    /// whether that happened too often.
-    pub fn has_written(&self, is_written: bool) -> bool {
-        if !is_written {
-            self.written.store(0, Ordering::Relaxed);
-            return false;
+    /// Looks at a reply to a request with native tools, which take so many
+    /// tokens: whether the model was shown them at all, and how it calls them.
+    pub fn observe(&self, completion: &Completion, reply: &Reply, tools: u64) -> Finding {
+        let (has_called, has_written) = (!completion.calls.is_empty(), !reply.calls.is_empty());
+        let shown = completion.usage.map_or(0, |usage| usage.input_tokens);
+        // Some servers do not count cached tokens, so what they report of the
+        // model takes precedence.
+        let may_be_left_out = !has_called && !has_written && !self.is_vouched_for();
+        if may_be_left_out && shown > 0 && tools >= FEW && shown < tools / SHOWN {
+            return Finding::NotShown(shown);
         }
-        self.written.fetch_add(1, Ordering::Relaxed) + 1 >= WRITTEN
+        if !has_written || has_called {
+            self.written.store(0, Ordering::Relaxed);
+            return Finding::Nothing;
+        }
+        if self.written.fetch_add(1, Ordering::Relaxed) + 1 >= WRITTEN {
+            return Finding::WritesCalls;
+        }
+        Finding::Nothing
     }
 
     /// Teaches the model in text from now on, and remembers that.
     pub fn turn_to_text(&self, name: Option<&str>, memory: &dyn Memory, why: &str) {
         self.is_text.store(true, Ordering::Relaxed);
+        self.forget_approach();
         let Some(key) = memory_key(&*self.model.provider, name) else {
             return;
         };
@@ -341,6 +436,11 @@ impl Candidate {
             ..memory.recall(&key).unwrap_or_default()
         };
         memory.remember(&key, profile);
+    }
+
+    /// Drops the cached approach, because something was found out.
+    fn forget_approach(&self) {
+        *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Whether it calls tools natively: as configured, or else as was found

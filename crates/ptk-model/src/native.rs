@@ -3,16 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use ptk::protocol::{Event, Grammar, Parser};
+use ptk_protocol::{Event, Grammar, Parser, Toolset};
 use serde_json::Value;
 
 /// The dialect as which they are parsed.
-pub(super) const DIALECT: &str = "hermes";
+const DIALECT: &str = "hermes";
+
+/// The grammar that parses native calls of these tools; `None` if it cannot be
+/// built.
+pub(crate) fn grammar(tools: &Toolset) -> Option<Grammar> {
+    let grammar = Grammar::builder().tools(tools.clone());
+    grammar.dialect(DIALECT).alone().build().ok()
+}
 
 /// The native calls of a reply. They are passed on one after the other, in the
 /// order in which the model made them.
 #[derive(Default)]
-pub(super) struct NativeCalls {
+pub(crate) struct NativeCalls {
     calls: BTreeMap<usize, PartialCall>,
     /// The index of the current call; those before it were passed on.
     current: usize,
@@ -20,11 +27,15 @@ pub(super) struct NativeCalls {
 
 /// The native call that an event belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Native<'n> {
+pub struct Native<'n> {
+    /// The index of the call in the reply.
+    pub index: usize,
     /// The server's id for the call.
-    pub(super) id: Option<&'n str>,
+    pub id: Option<&'n str>,
+    /// The name of the tool, as the server gave it.
+    pub name: &'n str,
     /// Whether its arguments begin with a brace, or have not begun.
-    pub(super) is_sure: bool,
+    pub is_sure: bool,
 }
 
 /// A native call that is streaming in.
@@ -40,29 +51,29 @@ struct PartialCall {
 }
 
 impl NativeCalls {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    pub(super) fn start(&mut self, index: usize, id: Option<String>, name: String) {
+    pub(crate) fn start(&mut self, index: usize, id: Option<String>, name: String) {
         let call = self.calls.entry(index).or_default();
         call.id = id.or(call.id.take());
         call.name = name;
     }
 
-    pub(super) fn arguments(&mut self, index: usize, json: &str) {
+    pub(crate) fn arguments(&mut self, index: usize, json: &str) {
         let call = self.calls.entry(index).or_default();
         call.depth.parsed(json);
         call.waiting.push_str(json);
     }
 
-    pub(super) fn end(&mut self, index: usize) {
+    pub(crate) fn end(&mut self, index: usize) {
         self.calls.entry(index).or_default().has_ended = true;
     }
 
     /// Passes on the events that are known by now. `is_over` if nothing else
     /// comes; a reply that broke off does not end its last call.
-    pub(super) fn tell(
+    pub(crate) fn tell(
         &mut self,
         grammar: &Grammar,
         is_over: bool,
@@ -78,9 +89,11 @@ impl NativeCalls {
                 self.current += 1;
                 continue;
             };
-            let id = call.id.clone();
+            let (id, name) = (call.id.clone(), call.name.clone());
             let about = Native {
+                index: current,
                 id: id.as_deref(),
+                name: name.trim(),
                 is_sure: matches!(call.depth.first, None | Some(b'{')),
             };
             let mut sink = |event: Event<'_>| sink(about, event);
@@ -88,7 +101,12 @@ impl NativeCalls {
                 let json = std::mem::take(&mut call.waiting);
                 call.reading(grammar, &mut sink).push_to(&json, &mut sink);
             }
-            let is_whole = call.has_ended || (!is_last && call.depth.is_closed());
+            // The reason why a reply ends says whether its last call broke off.
+            let is_whole = if is_last {
+                call.has_ended && call.depth.is_closed()
+            } else {
+                call.has_ended || call.depth.is_closed()
+            };
             if !is_whole && !is_over {
                 return;
             }

@@ -89,7 +89,8 @@ impl Kind {
 }
 
 /// The most tokens of a message: no token has less than a byte.
-pub(crate) fn most(message: &Message) -> u64 {
+#[must_use]
+pub fn most(message: &Message) -> u64 {
     let calls = match message {
         Message::Assistant { calls, .. } => calls.as_slice(),
         _ => &[],
@@ -101,7 +102,8 @@ pub(crate) fn most(message: &Message) -> u64 {
 }
 
 /// How many tokens a message takes.
-pub(crate) fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
+#[must_use]
+pub fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
     let calls = match message {
         Message::Assistant { calls, .. } => calls.as_slice(),
         _ => &[],
@@ -116,15 +118,20 @@ pub(crate) fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
 /// The tokens available for a request: the window without the reply and the
 /// margin. Without a window there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Budget {
-    pub(crate) window: Option<u32>,
+pub struct Budget {
+    /// The size of the window.
+    pub window: Option<u32>,
     /// Tokens kept for the reply, where there is a window.
-    pub(crate) reply: u64,
-    pub(crate) available: u64,
+    pub reply: u64,
+    /// Tokens for the request: instructions, tools and conversation.
+    pub available: u64,
 }
 
 impl Budget {
-    pub(crate) fn new(window: Option<u32>, reply: Option<u32>, margin: u32) -> Self {
+    /// The budget of a window of this size, with this limit of a reply and this
+    /// [margin](TokenCounter::margin).
+    #[must_use]
+    pub fn new(window: Option<u32>, reply: Option<u32>, margin: u32) -> Self {
         let Some(window) = window else {
             return Self {
                 window,
@@ -142,18 +149,21 @@ impl Budget {
     }
 
     /// Tokens kept free because counts are inexact.
-    pub(crate) fn margin(self) -> u64 {
+    #[must_use]
+    pub fn margin(self) -> u64 {
         let window = self.window.map_or(0, u64::from);
         window.saturating_sub(self.reply + self.available.min(window))
     }
 
     /// How many tokens may be left after room was made.
-    pub(crate) fn with_room(self) -> u64 {
+    #[must_use]
+    pub fn with_room(self) -> u64 {
         share(self.available, ROOM)
     }
 
     /// How many tokens one result may take.
-    pub(crate) fn of_a_result(self) -> u64 {
+    #[must_use]
+    pub fn of_a_result(self) -> u64 {
         share(self.available, RESULT)
     }
 }
