@@ -4,8 +4,15 @@ use std::sync::Arc;
 
 use ptk_protocol::{Message, ToolResult};
 
-use crate::kind::Cleared;
-use crate::{NewEntry, SessionId, SessionInfo, Store, StoreError, Window, resume};
+use serde_json::Value;
+
+use crate::kind::{Cleared, ValueSet};
+use crate::{
+    EntryKind, NewEntry, SessionId, SessionInfo, Store, StoreError, Stretch, Window, resume,
+};
+
+/// How many entries are read at once to find a value.
+const PAGE: usize = 200;
 
 /// The id of the conversation where none is named.
 pub const DEFAULT_CONVERSATION: &str = "ptkHistory";
@@ -23,6 +30,9 @@ pub const DEFAULT_CONVERSATION: &str = "ptkHistory";
 /// let id = DEFAULT_CONVERSATION.parse()?;
 /// conversations.add(&id, Message::user("My name is Ada.")).await?;
 /// assert_eq!(conversations.messages(&id).await?, [Message::user("My name is Ada.")]);
+///
+/// conversations.set(&id, "language", "vi").await?;
+/// assert_eq!(conversations.get(&id, "language").await?, Some("vi".into()));
 ///
 /// conversations.clear(&id).await?;
 /// assert_eq!(conversations.messages(&id).await?, []);
@@ -94,5 +104,47 @@ impl Conversations {
                 .await?;
         }
         Ok(())
+    }
+    /// Keeps a value with the conversation, which the model does not see. Null
+    /// removes it. A conversation that does not exist begins with it.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be written.
+    pub async fn set(
+        &self,
+        id: &SessionId,
+        key: impl Into<String>,
+        value: impl Into<Value>,
+    ) -> Result<(), StoreError> {
+        let (key, value) = (key.into(), value.into());
+        let set = NewEntry::new(ValueSet { key, value });
+        self.store.append(id, vec![set]).await?;
+        Ok(())
+    }
+
+    /// The value that was last set under this key, if any. It is looked for
+    /// from the end of the log, so an old value of a long conversation takes
+    /// longer.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn get(&self, id: &SessionId, key: &str) -> Result<Option<Value>, StoreError> {
+        let mut before = u64::MAX;
+        loop {
+            let page = self.store.read(id, Stretch::before(before, PAGE)).await?;
+            let Some(first) = page.first() else {
+                return Ok(None);
+            };
+            before = first.seq;
+            let value = page.iter().rev().find_map(|entry| match entry.kind() {
+                EntryKind::ValueSet(set) if set.key == key => Some(set.value),
+                _ => None,
+            });
+            if let Some(value) = value {
+                return Ok(Some(value).filter(|value| !value.is_null()));
+            }
+        }
     }
 }

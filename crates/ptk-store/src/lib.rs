@@ -100,7 +100,7 @@ pub use kind::{
     EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
     LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, RanByHand, ReplyBroken,
     ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionImported, SessionInfo,
-    TurnBegan, TurnEnded, TurnOutcome, Usage,
+    TurnBegan, TurnEnded, TurnOutcome, Usage, ValueSet,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;

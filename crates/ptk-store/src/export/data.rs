@@ -40,6 +40,12 @@ pub(super) fn without_settings(entry: Entry) -> NewEntry {
             })),
         }
         .into(),
+        // A host may act on its values.
+        EntryKind::ValueSet(set) => Note {
+            text: format!("The value {} was imported", set.key),
+            data: Some(set.value),
+        }
+        .into(),
         EntryKind::SessionForked(_)
         | EntryKind::SessionImported(_)
         | EntryKind::Message(_)

@@ -15,7 +15,7 @@ pub use reply::{
 };
 pub use session::{
     Cleared, Compacted, Failure, Fork, Note, SessionImported, SessionInfo, TurnBegan, TurnEnded,
-    TurnOutcome,
+    TurnOutcome, ValueSet,
 };
 
 use crate::entry::Body;
@@ -125,6 +125,8 @@ kinds! {
     Compacted(Compacted) = "compacted", 1;
     /// The conversation was cleared.
     Cleared(Cleared) = "cleared", 1;
+    /// A value was set that belongs to the conversation.
+    ValueSet(ValueSet) = "value_set", 1;
     /// Work on a prompt is over.
     TurnEnded(TurnEnded) = "turn_ended", 1;
     /// An error occurred.

@@ -260,3 +260,12 @@ pub struct Compacted {
 /// The conversation was cleared; the log keeps what was said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleared {}
+
+/// A value that a host keeps with the conversation. The model does not see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValueSet {
+    /// The name of the value.
+    pub key: String,
+    /// The value; null removes it.
+    pub value: Value,
+}

@@ -321,6 +321,7 @@ impl Transcript {
             | EntryKind::SessionForked(_)
             | EntryKind::SessionImported(_)
             | EntryKind::Note(_)
+            | EntryKind::ValueSet(_)
             | EntryKind::RanByHand(_)
             | EntryKind::HelperAsked(_)
             | EntryKind::ReplyBroken(_)

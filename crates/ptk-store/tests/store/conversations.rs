@@ -57,3 +57,37 @@ async fn a_conversation_is_created_once() {
     let store = SqliteStore::open_read_only(scene.path()).unwrap();
     assert_eq!(log(&store, &id("c")).await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_conversation_keeps_values_beside_its_messages() {
+    for store in both(&Scene::new()) {
+        let conversations = Conversations::new(Arc::clone(&store));
+        let (session, other) = (id("values"), id("others"));
+        let get = async |key| conversations.get(&session, key).await.unwrap();
+        assert_eq!(get("language").await, None);
+
+        conversations.set(&session, "language", "vi").await.unwrap();
+        // More entries than are read at once.
+        for number in 0..450 {
+            let message = Message::user(number.to_string());
+            conversations.add(&session, message).await.unwrap();
+        }
+        conversations
+            .set(&session, "tone", json!({"polite": true}))
+            .await
+            .unwrap();
+        assert_eq!(get("language").await, Some(json!("vi")));
+        assert_eq!(get("tone").await, Some(json!({"polite": true})));
+        assert_eq!(conversations.get(&other, "tone").await.unwrap(), None);
+        let messages = conversations.messages(&session).await.unwrap();
+        assert_eq!(messages.last(), Some(&Message::user("449")));
+
+        conversations.clear(&session).await.unwrap();
+        assert_eq!(get("language").await, Some(json!("vi")));
+        conversations
+            .set(&session, "language", json!(null))
+            .await
+            .unwrap();
+        assert_eq!(get("language").await, None, "null removes it");
+    }
+}

@@ -56,6 +56,7 @@ async fn json_lines_that_are_taken_in_give_the_same_log() {
                     "turn_began",
                     "model_replied",
                     "call_ended",
+                    "value_set",
                     "newer",
                 ];
                 if !is_stripped.contains(&original.body.kind()) {

@@ -8,6 +8,7 @@ use ptk_store::{
     Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
     ModelReplied, NativeCall, NewEntry, Note, RanByHand, ReplyBroken, ReplyOutcome, ReplyParsed,
     ReplyRejected, SessionImported, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
+    ValueSet,
 };
 use serde_json::json;
 
@@ -75,6 +76,23 @@ fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
     ]
 }
 
+fn session_info() -> SessionInfo {
+    SessionInfo::new()
+        .title("T")
+        .workspace("/w")
+        .provider("p")
+        .model("m")
+        .dialect("ptk")
+        .setting("a", json!({"b": 1}))
+}
+
+fn value_set() -> ValueSet {
+    ValueSet {
+        key: "k".to_owned(),
+        value: json!({"a": 1}),
+    }
+}
+
 /// An entry of each kind, with everything in it.
 pub(super) fn one_of_each() -> Vec<NewEntry> {
     let call = ToolCall::new("t", arguments(&json!({"a": [1, null]}))).with_reasoning("why");
@@ -106,13 +124,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         state: Some(json!({"signature": "s"})),
         duration_ms: 6,
     };
-    let info = SessionInfo::new()
-        .title("T")
-        .workspace("/w")
-        .provider("p")
-        .model("m")
-        .dialect("ptk")
-        .setting("a", json!({"b": 1}));
+    let info = session_info();
     let failed = CallEnded {
         state: None,
         tool: "t".to_owned(),
@@ -161,6 +173,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         }
         .into(),
         Cleared {}.into(),
+        value_set().into(),
         TurnEnded::new(TurnOutcome::Cancelled).into(),
         Failure::new("f").into(),
         Note {
