@@ -3,8 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::lines::Source;
-use super::{Item, Kind, rust};
+use super::Kind;
 use crate::Language;
 
 /// The role of a node in chunking.
@@ -28,16 +27,11 @@ pub(super) enum Role {
 
 use Role::{Leading, Members, Through, Value, Whole, Wrapper};
 
-/// Finds the outline of a source without a parser, if it can.
-pub(super) type Scan = fn(&Source<'_>) -> Option<Vec<Item>>;
-
 type Rows = &'static [(&'static str, Role)];
 
 /// A grammar, and the roles of its nodes.
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
-    /// A scanner that is tried before the source is parsed.
-    pub(super) scan: Option<Scan>,
     /// The roles, by the id of the node kind.
     roles: Vec<Option<Role>>,
 }
@@ -54,11 +48,7 @@ impl Grammar {
                 .and_then(|id| language.node_kind_for_id(id));
             *role = name.and_then(|name| Some(rows.iter().find(|(row, _)| *row == name)?.1));
         }
-        Self {
-            language,
-            scan: None,
-            roles,
-        }
+        Self { language, roles }
     }
 
     pub(super) fn role(&self, kind: u16) -> Option<Role> {
@@ -86,10 +76,7 @@ pub(super) fn of(language: Language) -> Option<&'static Grammar> {
         Language::Markdown | Language::Text => return None,
     };
     let grammar = GRAMMARS.get(at)?;
-    Some(grammar.get_or_init(|| Grammar {
-        scan: (language == Language::Rust).then_some(rust::outline),
-        ..Grammar::new(function.into(), rows)
-    }))
+    Some(grammar.get_or_init(|| Grammar::new(function.into(), rows)))
 }
 
 const RUST: Rows = &[

@@ -11,7 +11,6 @@ mod grammar;
 mod lines;
 mod markdown;
 mod outline;
-mod rust;
 mod tree;
 
 use std::fmt;
@@ -232,10 +231,8 @@ impl Chunker {
         let items = match language {
             Language::Text => Some(Vec::new()),
             Language::Markdown => Some(markdown::outline(&source)),
-            language => grammar::of(language).and_then(|grammar| {
-                let scanned = grammar.scan.and_then(|scan| scan(&source));
-                scanned.or_else(|| tree::outline(&mut self.parser, grammar, &source))
-            }),
+            language => grammar::of(language)
+                .and_then(|grammar| tree::outline(&mut self.parser, grammar, &source)),
         };
         let rest = match (language, &items) {
             (Language::Text | Language::Markdown, _) | (_, None) => Kind::Text,

@@ -18,14 +18,6 @@ pub(super) struct Leading {
 }
 
 impl Leading {
-    /// State after code that ends on this line.
-    pub(super) fn after(line: usize) -> Self {
-        Self {
-            lines: None,
-            before: Some(line),
-        }
-    }
-
     /// Adds a comment or an attribute, which belongs to the next definition.
     pub(super) fn add(&mut self, first: usize, last: usize) {
         // A comment after code on the same line belongs to that code.
