@@ -12,13 +12,33 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::dialects::Registry;
+use crate::format::guard::Guard;
 use crate::parse::Note;
 use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reply};
-use crate::{Arguments, SpanKind, Status, ToolSpec, Toolset, json as tolerant};
+use crate::{Arguments, SpanKind, Status, ToolCall, ToolSpec, Toolset, json as tolerant};
 
-/// Words that replies about tools are made of; the tests put them together at
-/// random.
-pub const VOCABULARY: &[&str] = &[
+/// Words that replies about tools are made of; the tests and the fuzz targets put
+/// them together at random. The marks of all dialects are among them, and a
+/// call in each dialect that can be written.
+#[must_use]
+pub fn vocabulary() -> &'static [&'static str] {
+    static VOCABULARY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let registry = Registry::builtin();
+        let marks = Guard::marks_of(&registry);
+        let marks = marks.into_iter().map(|mark| mark.text().to_owned());
+        let path = Arguments::from_json(r#"{"path": "a.txt"}"#).unwrap_or_default();
+        let call = [ToolCall::new("read_file", path)];
+        let dialects = registry.all().iter();
+        let calls = dialects.filter_map(|dialect| Some(dialect.writer()?.calls(&call)));
+        let mut words: Vec<&str> = marks.chain(calls).map(|word| &*word.leak()).collect();
+        words.extend(WORDS);
+        words
+    });
+    &VOCABULARY
+}
+
+/// Words beside the marks of dialects: parts of calls, quotations, prose.
+const WORDS: &[&str] = &[
     "<PTK_CALL>",
     "</PTK_CALL>",
     "<PTK_BATCH>",
@@ -460,7 +480,7 @@ mod tests {
             vec(word, 0..24).prop_map(|words| words.concat())
         };
         prop_oneof![
-            3 => part(VOCABULARY),
+            3 => part(vocabulary()),
             1 => part(XML),
             1 => part(BLOCK),
             1 => part(JSON),

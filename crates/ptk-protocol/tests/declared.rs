@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{Declaration, register};
 use ptk_protocol::format::guard::Guard;
-use ptk_protocol::invariants::{VOCABULARY, check_every_cut, tools};
+use ptk_protocol::invariants::{check_every_cut, tools, vocabulary};
 use ptk_protocol::{Formatter, Grammar, ProblemCode, PtkFormatter, Status, ToolCall, parse};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn written(dialect: &str, calls: &[ToolCall]) -> String {
 fn what_is_written_is_read_back() {
     for declared in declarations() {
         let (fixed, auto) = (grammar(&declared.name), grammar("auto"));
-        for word in VOCABULARY
+        for word in vocabulary()
             .iter()
             .chain(&["", "a\nb\n", " x ", "</acme_call>", "[/arg]"])
         {

@@ -14,8 +14,9 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use ptk_protocol::dialects::Registry;
 use ptk_protocol::invariants::check_pieces;
-use ptk_protocol::{Grammar, SpanKind, ToolSpec, Toolset, parse};
+use ptk_protocol::{Arguments, Grammar, SpanKind, ToolCall, ToolSpec, Toolset, parse};
 use random::Random;
 
 /// How many random ways each text is cut into pieces.
@@ -75,9 +76,26 @@ fn texts_of_folder() -> Vec<Text> {
     files.iter().flat_map(|path| read_texts(path)).collect()
 }
 
+/// A call in each dialect that can be written.
+fn written_forms() -> impl Iterator<Item = Text> {
+    let args = Arguments::from_json(r#"{"path": "notes.txt"}"#).unwrap();
+    let call = ToolCall::new("read_file", args);
+    let registry = Registry::builtin();
+    let forms = registry.all().iter().filter_map(|dialect| {
+        Some(Text {
+            file: "registry".to_owned(),
+            name: format!("written as {}", dialect.name()),
+            open: None,
+            body: dialect.writer()?.calls(std::slice::from_ref(&call)),
+        })
+    });
+    forms.collect::<Vec<_>>().into_iter()
+}
+
 /// Every form of a call in every quotation.
 fn quoted_forms() -> Vec<Text> {
-    let forms = read_texts(&folder().join("quoted/forms.txt"));
+    let mut forms = read_texts(&folder().join("quoted/forms.txt"));
+    forms.extend(written_forms());
     let frames = read_texts(&folder().join("quoted/frames.txt"));
     let mut texts = Vec::new();
     for frame in &frames {

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use ptk_protocol::dialects::Registry;
-use ptk_protocol::invariants::VOCABULARY;
+use ptk_protocol::invariants::vocabulary;
 use ptk_protocol::schema::{Schema, coerce_text};
 use ptk_protocol::{
     Arguments, Formatter, Grammar, PtkFormatter, Status, ToolCall, ToolSpec, Toolset, parse,
@@ -19,7 +19,7 @@ use serde_json::{Map, Number, Value, json};
 /// Text that is hard to carry: marks, quotes, escapes, any Unicode.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
-        4 => select(VOCABULARY).prop_map(str::to_owned),
+        4 => select(vocabulary()).prop_map(str::to_owned),
         2 => any::<String>(),
         2 => "[ -~]{0,20}",
         1 => select(&["null", "true", "42", "1.10", "007", "-", "~", "", " ", "\t", "EOF", "EOF2", "# x", "a: b"][..])

@@ -65,6 +65,12 @@ impl Mark {
         self
     }
 
+    /// The text of the mark.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether the mark ends where this text follows it.
     fn ends_before(&self, text: &str) -> bool {
         match text.chars().next() {
