@@ -39,6 +39,7 @@
 mod call;
 pub mod danger;
 mod effects;
+mod file_tools;
 mod git;
 mod hidden;
 mod neutral;

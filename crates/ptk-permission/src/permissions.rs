@@ -224,6 +224,13 @@ impl Permissions {
         self.lock().entries().to_vec()
     }
 
+    /// Makes the effects of a tool known: rules about the paths of tools that
+    /// read or write files hold for every call that does so. Those of a tool
+    /// that is not known hold for both.
+    pub fn know(&self, tool: &str, effects: Effects) {
+        self.lock().know(tool, effects);
+    }
+
     /// The rules that forbid to show files.
     pub fn withheld(&self) -> Vec<Rule> {
         self.lock().withheld()

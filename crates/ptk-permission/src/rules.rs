@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use ptk_sandbox::Place;
 use serde::{Deserialize, Serialize};
 
+use crate::Effects;
 use crate::call::{Call, Target};
+use crate::file_tools::FileTools;
 use crate::neutral::{has_neutral_variables, is_neutral, is_neutral_variable};
 use crate::permissions::Mode;
 use crate::rule::{Fit, Rule, RuleError};
 use crate::runs_later::RunsLater;
 use crate::shell::{CommandLine, Role, ShellCommand};
-use crate::stopping::{READERS, WRITERS, stops};
+use crate::stopping::stops;
 
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -133,11 +135,20 @@ pub(super) enum Verdict {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
     entries: Vec<Entry>,
+    tools: FileTools,
 }
 
 impl Rules {
     pub(super) fn new(entries: Vec<Entry>) -> Self {
-        Self { entries }
+        Self {
+            entries,
+            tools: FileTools::default(),
+        }
+    }
+
+    /// Makes the effects of a tool known.
+    pub(super) fn know(&mut self, tool: &str, effects: Effects) {
+        self.tools.add(tool, effects);
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -161,14 +172,14 @@ impl Rules {
     pub(super) fn judge(&self, call: &Call<'_>) -> Verdict {
         let mut doubt = None;
         for entry in self.of(Action::Deny) {
-            match stops(&entry.rule, call) {
+            match stops(&entry.rule, &self.tools, call) {
                 Fit::Yes => return Verdict::Denied(entry.clone()),
                 Fit::Maybe => doubt = Some(entry.clone()),
                 Fit::No => {}
             }
         }
         for entry in self.of(Action::Ask) {
-            match stops(&entry.rule, call) {
+            match stops(&entry.rule, &self.tools, call) {
                 Fit::Yes => return Verdict::Asked(entry.clone()),
                 Fit::Maybe => doubt = Some(entry.clone()),
                 Fit::No => {}
@@ -189,7 +200,7 @@ impl Rules {
         let is_named = |path: &Path| {
             self.of(Action::Allow).any(|it| {
                 let is_own = match call.plan.script {
-                    Some(_) => WRITERS.contains(&it.rule.tool()),
+                    Some(_) => self.tools.writes(it.rule.tool()),
                     None => it.rule.tool() == call.tool,
                 };
                 is_own && it.rule.names(path)
@@ -276,7 +287,7 @@ impl Rules {
             .all(|target| match target {
                 Target::Path(path) => {
                     let mut rules = self.of(Action::Allow).map(|it| &it.rule);
-                    rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
+                    rules.any(|rule| self.tools.writes(rule.tool()) && rule.fits_path(path))
                 }
                 Target::Outside(_) | Target::Unknown => false,
             })
@@ -286,7 +297,7 @@ impl Rules {
     pub(super) fn withheld(&self) -> Vec<Rule> {
         let rules = self.entries.iter().filter(|it| it.action != Action::Allow);
         let rules = rules.map(|it| &it.rule).filter(|it| !it.is_for_all());
-        let rules = rules.filter(|it| READERS.contains(&it.tool()));
+        let rules = rules.filter(|it| self.tools.may_read(it.tool()));
         rules.cloned().collect()
     }
 }

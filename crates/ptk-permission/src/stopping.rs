@@ -4,21 +4,9 @@ use ptk_sandbox::Place;
 
 use crate::Effect;
 use crate::call::{Call, Target};
+use crate::file_tools::FileTools;
 use crate::rule::{Fit, Rule};
 use crate::shell::{CommandLine, Role, ShellCommand};
-
-/// Tools whose rules are about writing: on the paths of any call that writes.
-pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
-/// Tools whose rules are about reading: on the paths of any call that reads.
-pub(super) const READERS: [&str; 7] = [
-    "read_file",
-    "read",
-    "grep",
-    "search_code",
-    "list_files",
-    "glob",
-    "request_code_context",
-];
 
 /// Variables whose values programs run, and starts of their names.
 const CODE: [&str; 18] = [
@@ -43,11 +31,11 @@ const CODE: [&str; 18] = [
 ];
 
 /// Whether a rule stops a call.
-pub(super) fn stops(rule: &Rule, call: &Call<'_>) -> Fit {
+pub(super) fn stops(rule: &Rule, tools: &FileTools, call: &Call<'_>) -> Fit {
     match &call.plan.script {
         Some(script) if rule.tool() == call.tool => stops_script(rule, script),
-        Some(script) => stops_files(rule, script, call),
-        None => stops_places(rule, call),
+        Some(script) => stops_files(rule, tools, script, call),
+        None => stops_places(rule, tools, call),
     }
 }
 
@@ -71,18 +59,15 @@ fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
 }
 
 /// Whether a rule about paths stops a command line.
-fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
-    let of = |tools: &[&str]| tools.contains(&rule.tool()) && !rule.is_for_all();
-    let (writes, reads) = (of(&WRITERS), of(&READERS));
-    if !writes && !reads {
+fn stops_files(rule: &Rule, tools: &FileTools, script: &CommandLine, call: &Call<'_>) -> Fit {
+    if rule.is_for_all() {
         return Fit::No;
     }
+    let (writes, reads) = (tools.may_write(rule.tool()), tools.may_read(rule.tool()));
     let targets_of = |command: &ShellCommand| {
-        if writes {
-            call.written(command)
-        } else {
-            call.read(command)
-        }
+        let written = writes.then(|| call.written(command));
+        let read = reads.then(|| call.read(command));
+        written.into_iter().chain(read).flatten()
     };
     let targets = script.commands().iter().flat_map(targets_of);
     let fits = targets.map(|target| match target {
@@ -103,7 +88,7 @@ fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
 
 /// Whether a rule stops a call on files. It is about what the call reads or
 /// writes, whichever tool that is.
-fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
+fn stops_places(rule: &Rule, tools: &FileTools, call: &Call<'_>) -> Fit {
     let plan = call.plan;
     if rule.fits_declared(plan.declared.as_deref()) {
         return Fit::from(rule.tool() == call.tool);
@@ -112,10 +97,7 @@ fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
         return Fit::No;
     }
     let is_own = rule.tool() == call.tool;
-    let (reads, writes) = (
-        READERS.contains(&rule.tool()),
-        WRITERS.contains(&rule.tool()),
-    );
+    let (reads, writes) = (tools.may_read(rule.tool()), tools.may_write(rule.tool()));
     let of = |is_meant: bool, effect: Effect, places: &[Place]| {
         if !is_own && !is_meant {
             return Fit::No;

@@ -18,6 +18,7 @@ use crate::pipeline;
 use crate::repeats::Repeats;
 use crate::retries::{Retries, TOOL_MAX_RETRIES};
 use crate::services::Services;
+use crate::tools::EFFECTS;
 use crate::usage::{Statistics, Usage};
 use crate::{
     Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Middleware, Outputs, Permissions,
@@ -199,6 +200,12 @@ impl ToolManagerBuilder {
             let session = self.session.unwrap_or_else(new_session);
             Recorder::new(self.workspace.clone(), options, session)
         });
+        for (name, effects) in EFFECTS {
+            self.permissions.know(name, *effects);
+        }
+        for tool in self.registry.iter() {
+            self.permissions.know(&tool.spec().name, tool.effects());
+        }
         let services = Services::new(
             self.workspace,
             self.helper,
@@ -275,7 +282,9 @@ impl ToolManager {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         let mut changed = Registry::clone(&registry);
+        let (name, effects) = (tool.spec().name.clone(), tool.effects());
         changed.register(tool)?;
+        self.inner.permissions.know(&name, effects);
         *registry = Arc::new(changed);
         Ok(())
     }

@@ -28,7 +28,26 @@ pub use write_file::WriteFile;
 
 use self::bash::Bash;
 use self::get_diagnostics::{Diagnostics, GetDiagnostics};
-use crate::{Registry, RegistryError, Typed};
+use crate::{Effects, Registry, RegistryError, Typed, TypedTool};
+
+/// Names the tools that need no settings.
+macro_rules! plain_tools {
+    ($($tool:ident),*) => {
+        /// The names and effects of built-in tools that work on files, enabled
+        /// or not.
+        pub(crate) const EFFECTS: &[(&str, Effects)] =
+            &[$((<$tool as TypedTool>::NAME, <$tool as TypedTool>::EFFECTS)),*];
+
+        fn register_plain(registry: &mut Registry) -> Result<(), RegistryError> {
+            $(registry.register(Typed::new($tool))?;)*
+            Ok(())
+        }
+    };
+}
+
+plain_tools!(
+    ReadFile, Read, WriteFile, Edit, ListFiles, Glob, Grep, SearchCode
+);
 
 /// The tools that a model is offered by default.
 pub const DEFAULT: [&str; 7] = [
@@ -54,15 +73,7 @@ pub fn belongs_to(name: &str) -> Option<&'static str> {
 /// Never, as long as their names differ.
 pub fn all(diagnostics: Diagnostics) -> Result<Registry, RegistryError> {
     let mut registry = Registry::new();
-    registry
-        .register(Typed::new(ReadFile))?
-        .register(Typed::new(Read))?
-        .register(Typed::new(WriteFile))?
-        .register(Typed::new(Edit))?
-        .register(Typed::new(ListFiles))?
-        .register(Typed::new(Glob))?
-        .register(Typed::new(Grep))?
-        .register(Typed::new(SearchCode))?;
+    register_plain(&mut registry)?;
     Bash::default().register(&mut registry)?;
     registry.register(Typed::new(GetDiagnostics::new(diagnostics)))?;
     Ok(registry)
