@@ -61,7 +61,7 @@ def main():
 
     def metadata(iterations):
         took = int((time.monotonic() - started) * 1000)
-        return {"iterations": iterations, "toolCalls": made, "duration_ms": took, "usage": usage}
+        return {"iterations": iterations, "tool_calls": made, "duration_ms": took, "usage": usage}
 
     for iteration in range(1, ITERATIONS + 1):
         reply = ask(messages, tools)
@@ -73,7 +73,7 @@ def main():
         calls = message.get("tool_calls") or []
         say("message_chunk", part="text", chunk=text)
         if not calls:
-            say("receiveMessage", message=text, metadata=metadata(iteration))
+            say("receive_message", message=text, metadata=metadata(iteration))
             return 0
         messages.append({"role": "assistant", "content": text, "tool_calls": calls})
         for call in calls:

@@ -116,7 +116,7 @@ impl Scene {
                 .collect()
         };
         let calls: Vec<Value> = of("tool_call_start");
-        let said: Vec<Value> = of("receiveMessage");
+        let said: Vec<Value> = of("receive_message");
         let answer = said.last().and_then(|event| event["message"].as_str());
         (calls, answer.unwrap_or_default().to_owned())
     }
@@ -208,7 +208,7 @@ fn calls_in_text_are_held_to_their_grammar() {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
     {
-        assert_ne!(event["callType"], "malformed", "{event}");
+        assert_ne!(event["call_type"], "malformed", "{event}");
         if event["type"] == "tool_call_start" {
             assert_eq!(event["tool"], "list_files");
         }

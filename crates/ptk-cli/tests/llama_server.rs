@@ -216,7 +216,7 @@ fn a_question_takes_a_call_and_gets_an_answer_in_text() {
     let calls = of(&events, "tool_call_start");
     assert_eq!(calls[0]["tool"], "read_file", "{calls:?}");
     assert_eq!(calls[0]["arguments"]["path"], "go.mod", "{calls:?}");
-    let said = of(&events, "receiveMessage");
+    let said = of(&events, "receive_message");
     let answer = said.last().unwrap()["message"].as_str().unwrap();
     assert!(answer.contains("1.8.1"), "{answer}");
     for event in &events {

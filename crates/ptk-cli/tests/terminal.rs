@@ -370,7 +370,7 @@ fn json_on_a_terminal_stays_json() {
         .collect();
     let answer = lines
         .iter()
-        .find(|line| line["type"] == "receiveMessage")
+        .find(|line| line["type"] == "receive_message")
         .unwrap();
     assert!(answer.to_string().contains("\u{9b}2J"), "{answer}");
 }

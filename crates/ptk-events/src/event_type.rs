@@ -26,7 +26,7 @@ pub enum EventType {
     /// A model is asked again, and its reply so far does not count.
     MessageRestarted,
     /// A run ended with an answer.
-    #[serde(rename = "receiveMessage")]
+    #[serde(alias = "receiveMessage")]
     ReceiveMessage,
     /// The model is no longer shown the beginning of the conversation.
     Compacted,
@@ -78,7 +78,7 @@ impl EventType {
             Self::Iteration => "iteration",
             Self::MessageChunk => "message_chunk",
             Self::MessageRestarted => "message_restarted",
-            Self::ReceiveMessage => "receiveMessage",
+            Self::ReceiveMessage => "receive_message",
             Self::Compacted => "compacted",
             Self::Note => "note",
             Self::HelperReplied => "helper_replied",
@@ -103,6 +103,10 @@ impl FromStr for EventType {
     type Err = UnknownEventType;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
+        // The name that was written before.
+        if name == "receiveMessage" {
+            return Ok(Self::ReceiveMessage);
+        }
         Self::ALL
             .iter()
             .copied()

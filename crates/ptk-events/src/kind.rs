@@ -25,7 +25,7 @@ pub enum EventKind {
         /// The number of the reply in the run, counted from one.
         iteration: u32,
         /// The kind of the reply: `text`, `tool_call` or `malformed`.
-        #[serde(rename = "callType")]
+        #[serde(alias = "callType")]
         call_type: String,
     },
     /// A part of a model's reply arrived.
@@ -42,7 +42,7 @@ pub enum EventKind {
         reason: String,
     },
     /// A run ended with an answer.
-    #[serde(rename = "receiveMessage")]
+    #[serde(alias = "receiveMessage")]
     ReceiveMessage {
         /// The answer.
         message: String,
@@ -79,10 +79,12 @@ pub enum EventKind {
         duration_ms: u64,
     },
     /// A session requested a call, whether it runs or not.
+    #[serde(alias = "toolCall")]
     ToolCallRequested {
         /// The tool's name.
         tool: String,
         /// The arguments of the call.
+        #[serde(alias = "args")]
         arguments: Value,
         /// The model's reason for the call.
         #[serde(default)]
@@ -186,11 +188,11 @@ pub enum CompactionWay {
 
 /// How many iterations and calls a run had.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct RunMetadata {
     /// How often the model was asked.
     pub iterations: u32,
     /// How many calls were run.
+    #[serde(alias = "toolCalls")]
     pub tool_calls: u32,
     /// The snippets of code in the answer that name their source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

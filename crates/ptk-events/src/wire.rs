@@ -31,7 +31,7 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             call_type,
         } => {
             line.serialize_entry("iteration", iteration)?;
-            line.serialize_entry("callType", call_type)
+            line.serialize_entry("call_type", call_type)
         }
         EventKind::MessageChunk { part, chunk } => {
             line.serialize_entry("part", part)?;

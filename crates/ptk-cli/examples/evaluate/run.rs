@@ -138,7 +138,7 @@ fn read(events: &str) -> Run {
 impl Run {
     fn take(&mut self, event: &Value) {
         match text(event, "type") {
-            "toolCall" | "tool_call_start" => self.take_call(event),
+            "tool_call_requested" | "tool_call_start" => self.take_call(event),
             "tool_call_end" => {
                 let id = text(event, "call_id");
                 let call = self.calls.iter_mut().find(|call| call.id == id);
@@ -152,7 +152,7 @@ impl Run {
             // The next chunk begins another reply.
             "iteration" | "message_restarted" => self.shown.push('\n'),
             "missed" => self.missed_events += number(event, "/total"),
-            "receiveMessage" => {
+            "receive_message" => {
                 self.answer = Some(text(event, "message").to_owned());
                 self.take_usage(event);
             }
@@ -174,7 +174,7 @@ impl Run {
         if self.calls.iter().any(|call| call.id == id) {
             return;
         }
-        let arguments = event.get("args").or_else(|| event.get("arguments"));
+        let arguments = event.get("arguments");
         let arguments = arguments.and_then(Value::as_object);
         self.calls.push(Call {
             id: id.to_owned(),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn asked(id: &str, tool: &str) -> Value {
-        json!({"type": "toolCall", "call_id": id, "tool": tool, "args": {"path": "a"}})
+        json!({"type": "tool_call_requested", "call_id": id, "tool": tool, "arguments": {"path": "a"}})
     }
 
     #[test]
@@ -242,14 +242,14 @@ mod tests {
             json!({"type": "message_chunk", "part": "reasoning", "chunk": "Hm."}),
             json!({"type": "message_chunk", "part": "text", "chunk": "Let me "}),
             json!({"type": "message_chunk", "part": "text", "chunk": "look."}),
-            json!({"type": "iteration", "iteration": 1, "callType": "tool_call"}),
+            json!({"type": "iteration", "iteration": 1, "call_type": "tool_call"}),
             asked("a", "read_file"),
             json!({"type": "tool_call_start", "call_id": "a", "tool": "read_file", "arguments": {"path": "a"}}),
             json!({"type": "error", "call_id": "a", "tool": "read_file", "message": "no"}),
             json!({"type": "tool_call_end", "call_id": "a", "tool": "read_file", "result": {"success": false}}),
             json!({"type": "message_chunk", "part": "text", "chunk": "Done."}),
-            json!({"type": "iteration", "iteration": 2, "callType": "text"}),
-            json!({"type": "receiveMessage", "message": "Done.", "metadata": usage}),
+            json!({"type": "iteration", "iteration": 2, "call_type": "text"}),
+            json!({"type": "receive_message", "message": "Done.", "metadata": usage}),
         ]);
         let [call] = run.calls.as_slice() else {
             panic!("{run:?}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::View;
 
-/// Prints events as JSON lines. The last one is `receiveMessage` or `error`.
+/// Prints events as JSON lines. The last one is `receive_message` or `error`.
 #[derive(Default)]
 pub(crate) struct Json {
     /// The request id of the turn that is shown.
@@ -20,24 +20,14 @@ impl View for Json {
     fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()> {
         let line = match delivery {
             Delivery::Event(event) => {
-                let mut line = serde_json::to_value(&**event)?;
                 self.request = event.correlation.request_id.or(self.request);
-                match &event.kind {
-                    // Printed at the end, with more information.
-                    EventKind::ReceiveMessage { .. } | EventKind::Error { tool: None, .. } => {
-                        return Ok(());
-                    }
-                    // The event name that hosts expect.
-                    EventKind::ToolCallRequested { arguments, .. } => {
-                        if let Some(line) = line.as_object_mut() {
-                            line.insert("type".to_owned(), json!("toolCall"));
-                            line.shift_remove("arguments");
-                            line.insert("args".to_owned(), arguments.clone());
-                        }
-                    }
-                    _ => {}
+                // Printed at the end, with more information.
+                if let EventKind::ReceiveMessage { .. } | EventKind::Error { tool: None, .. } =
+                    &event.kind
+                {
+                    return Ok(());
                 }
-                line
+                serde_json::to_value(&**event)?
             }
             Delivery::Missed(missed) => {
                 json!({"type": "missed", "total": missed.total, "by_type": missed.by_type})
@@ -66,7 +56,7 @@ impl View for Json {
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
         let mut line = match &execution.error {
             None => json!({
-                "type": "receiveMessage",
+                "type": "receive_message",
                 "ts": now(),
                 "message": execution.content,
             }),
@@ -80,7 +70,7 @@ impl View for Json {
         };
         let mut metadata = json!({
             "iterations": execution.iterations,
-            "toolCalls": execution.total_tool_calls,
+            "tool_calls": execution.total_tool_calls,
             "duration_ms": u64::try_from(execution.duration.as_millis()).unwrap_or(u64::MAX),
             "session_id": execution.session,
             "usage": execution.usage,

@@ -421,7 +421,7 @@ fn line_by_line_it_is_the_same_conversation() {
     let last = ended.lines().pop().unwrap();
     assert_eq!(
         (&last["type"], &last["message"]),
-        (&json!("receiveMessage"), &json!("Again."))
+        (&json!("receive_message"), &json!("Again."))
     );
     assert_eq!(scene.sessions().len(), 1);
 }

@@ -25,24 +25,24 @@ fn a_run_is_told_event_by_event() {
             "session",
             "turn_began",
             "iteration",
-            "toolCall",
+            "tool_call_requested",
             "tool_call_start",
             "tool_call_end",
             "message_chunk",
             "message_chunk",
             "message_chunk",
             "iteration",
-            "receiveMessage",
+            "receive_message",
         ]
     );
     let find = |name: &str| lines.iter().find(|line| line["type"] == name).unwrap();
-    let (iteration, asked) = (find("iteration"), find("toolCall"));
+    let (iteration, asked) = (find("iteration"), find("tool_call_requested"));
     assert_eq!(
-        (&iteration["iteration"], &iteration["callType"]),
+        (&iteration["iteration"], &iteration["call_type"]),
         (&json!(1), &json!("tool_call"))
     );
     assert_eq!(
-        (&asked["tool"], &asked["args"]),
+        (&asked["tool"], &asked["arguments"]),
         (&json!("read_file"), &json!({"path": "notes.txt"}))
     );
     assert_eq!(asked.get("repairs"), None);
@@ -53,7 +53,7 @@ fn a_run_is_told_event_by_event() {
     let last = lines.last().unwrap();
     assert_eq!(last["message"], "Buy milk.");
     assert_eq!(last["metadata"]["iterations"], 2);
-    assert_eq!(last["metadata"]["toolCalls"], 1);
+    assert_eq!(last["metadata"]["tool_calls"], 1);
     assert_eq!(last["metadata"]["session_id"], lines[0]["session_id"]);
     for line in lines.iter().skip(1) {
         assert_eq!(line["request_id"], iteration["request_id"], "{line}");
@@ -66,9 +66,11 @@ fn a_call_is_told_with_its_reason_and_what_was_mended_in_it() {
     let reply = r#"<PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt",}, "reasoning": "It is there"}</PTK_CALL>"#;
     let scene = Scene::new(&[json!(reply), json!("Milk.")]);
     let lines = scene.ptk(&["What?", "--json"]).good().lines();
-    let asked = lines.iter().find(|line| line["type"] == "toolCall");
+    let asked = lines
+        .iter()
+        .find(|line| line["type"] == "tool_call_requested");
     let asked = asked.unwrap();
-    assert_eq!(asked["args"], json!({"path": "notes.txt"}));
+    assert_eq!(asked["arguments"], json!({"path": "notes.txt"}));
     assert_eq!(asked["reasoning"], "It is there");
     assert_eq!(asked["repairs"].as_array().unwrap().len(), 1, "{asked}");
 }
@@ -103,7 +105,7 @@ fn a_reply_that_broke_off_is_taken_back() {
         "message_restarted",
         "message_chunk",
         "iteration",
-        "receiveMessage",
+        "receive_message",
     ];
     assert_eq!(types(&lines), expected);
     assert_eq!(lines.last().unwrap()["message"], "Whole.");

@@ -105,10 +105,10 @@ fn each_type_is_one_flat_line() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"turn_began","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","prompt":"What?"}
-    {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"callType":"tool_call"}
+    {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"call_type":"tool_call"}
     {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
     {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
-    {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2,"snippets":[{"path":"/a.rs","start":1,"end":2,"problems":["the header says 2 lines, but there are 1"]}]}}
+    {"type":"receive_message","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"tool_calls":2,"snippets":[{"path":"/a.rs","start":1,"end":2,"problems":["the header says 2 lines, but there are 1"]}]}}
     {"type":"compacted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","way":"summarised","messages":12}
     {"type":"note","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"The model repeats itself"}
     {"type":"helper_replied","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","task":"choose_files","model":"small-1","files":["a.txt"],"error":"It took too long","duration_ms":12}
@@ -200,4 +200,26 @@ fn a_line_that_is_no_event_is_refused_with_the_reason() {
         let error = serde_json::from_str::<Event>(line).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+#[test]
+fn names_that_were_written_before_are_read() {
+    for (before, now) in [
+        (
+            r#"{"type": "iteration", "iteration": 2, "callType": "text"}"#,
+            r#"{"type": "iteration", "iteration": 2, "call_type": "text"}"#,
+        ),
+        (
+            r#"{"type": "toolCall", "tool": "grep", "args": {"pattern": "x"}}"#,
+            r#"{"type": "tool_call_requested", "tool": "grep", "arguments": {"pattern": "x"}}"#,
+        ),
+        (
+            r#"{"type": "receiveMessage", "message": "Hi", "metadata": {"iterations": 1, "toolCalls": 2}}"#,
+            r#"{"type": "receive_message", "message": "Hi", "metadata": {"iterations": 1, "tool_calls": 2}}"#,
+        ),
+    ] {
+        let [before, now] = [before, now].map(|text| serde_json::from_str::<EventKind>(text));
+        assert_eq!(before.unwrap(), now.unwrap());
+    }
+    assert_eq!("receiveMessage".parse(), Ok(EventType::ReceiveMessage));
 }

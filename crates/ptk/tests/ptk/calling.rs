@@ -266,7 +266,7 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
             "tool_call_end",
             "message_chunk",
             "iteration",
-            "receiveMessage",
+            "receive_message",
         ]
     );
 }
