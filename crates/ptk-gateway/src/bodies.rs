@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::failure::Failure;
-use crate::gateway::Limits;
+use crate::limits::Limits;
 
 /// The largest body that is not counted: connections are limited, so small
 /// requests are answered while large ones have to wait.

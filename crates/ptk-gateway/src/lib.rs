@@ -49,6 +49,7 @@ mod fields;
 mod flow;
 mod gateway;
 mod hosted;
+mod limits;
 mod log;
 mod metrics;
 mod offer;
@@ -59,6 +60,7 @@ mod ticket;
 mod workers;
 
 pub use access::Keys;
-pub use gateway::{BuildError, Gateway, GatewayBuilder, Limits};
+pub use gateway::{BuildError, Gateway, GatewayBuilder};
 pub use hosted::{HostedError, HostedTools, ToolRunner};
+pub use limits::Limits;
 pub use log::{Ended, Log};

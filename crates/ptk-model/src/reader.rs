@@ -159,3 +159,11 @@ impl<'p, R: Reading> ReplyReader<'p, R> {
             .tell(grammar, is_over, is_over && breaks_off, &mut tell);
     }
 }
+
+impl ToolPrompt {
+    /// A reader for the next reply.
+    #[must_use]
+    pub fn reader(&self) -> ReplyReader<'_> {
+        ReplyReader::new(self, Parser::new(&self.grammar))
+    }
+}

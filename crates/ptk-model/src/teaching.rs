@@ -8,11 +8,11 @@ use ptk_llm::{Constraint, Form, Message, Request};
 use ptk_protocol::dialects::{Registry, UnknownDialect};
 use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::format::{DefinitionStyle, NotTaught};
-use ptk_protocol::{Formatter, Grammar, GrammarError, Parser, PtkFormatter, Role, Toolset};
+use ptk_protocol::{Formatter, Grammar, GrammarError, PtkFormatter, Role, Toolset};
 
 use crate::constraint::ReplyConstraint;
 use crate::rendering::{merged, one_prompt};
-use crate::{Approach, ReplyReader, native};
+use crate::{Approach, native};
 
 /// The dialect that is taught where none is chosen.
 const DIALECT: &str = "ptk";
@@ -301,12 +301,6 @@ impl ToolPrompt {
         }
         let make = || ReplyConstraint::new(constraint, &*self.formatter, &self.tools, dialects);
         self.constraint.get_or_init(make).as_ref()
-    }
-
-    /// A reader for the next reply.
-    #[must_use]
-    pub fn reader(&self) -> ReplyReader<'_> {
-        ReplyReader::new(self, Parser::new(&self.grammar))
     }
 
     /// A request for the next message of a conversation, with this system

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::engine::TurnConfig;
-use crate::render::{Renderer, Shown};
+use crate::render::{LEFT_OUT, Renderer, Shown};
 use crate::session::millis;
 use crate::stop::Stop;
 use crate::turn::Turn;
@@ -20,9 +20,6 @@ use crate::{Compaction, RunError, RunOptions, Session, ask, spans};
 
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
-/// The notice in the place of what was left out.
-pub(crate) const LEFT_OUT: &str =
-    "The beginning of this conversation was left out, because it no longer fits.";
 /// The heading before the user's prompt.
 const ASKED: &str = "\n\nThe person asked:\n";
 const SUM_UP: &str = "Sum up the conversation so far in at most 300 words, for yourself: what the person wants, what was found out and done, which files and names matter, and what is still to do. Answer with the summary only.";

@@ -11,9 +11,12 @@ use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, Tool
 use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
 use serde_json::{Map, Value};
 
-use crate::compact::LEFT_OUT;
 use crate::engine::TurnConfig;
 use crate::turn::is_fault;
+
+/// The notice in the place of what was left out.
+pub(crate) const LEFT_OUT: &str =
+    "The beginning of this conversation was left out, because it no longer fits.";
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {

@@ -336,7 +336,7 @@ async fn one(
         is_live,
     };
     let end = match &call.gateway.hosted {
-        Some(tools) if HostedTools::are_for(chat) => tools.run(&exchange, tell).await?,
+        Some(tools) if HostedTools::are_for(chat) => exchange.run_with_tools(tools, tell).await?,
         _ => exchange.run(tell).await?,
     };
     call.ticket.used(&end.usage);

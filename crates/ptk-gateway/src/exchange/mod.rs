@@ -7,10 +7,12 @@
 //! | `reading` | which parts of a reply are passed on at once, held, or invalid |
 //! | `values` | arguments by their schema while they stream |
 //! | `visible` | text for the client |
+//! | `hosted` | answers with tools that the gateway runs itself |
 //! | `format` | answers that have to be JSON |
 //! | `shown` | token counts of what the model would be sent |
 
 mod format;
+mod hosted;
 mod plan;
 mod reading;
 mod shown;
