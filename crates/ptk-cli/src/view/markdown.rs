@@ -1,5 +1,5 @@
-//! Colours Markdown while it is streamed. No character is removed or moved:
-//! text copied from the terminal is what the model wrote.
+//! Colours headings and code of Markdown while it is streamed. No character is
+//! removed or moved: text copied from the terminal is what the model wrote.
 
 use super::clean;
 use crate::printer::{self, AnsiColor, Style};
@@ -11,8 +11,6 @@ const MARK: Style = Style::new().dimmed();
 const MAX_HEADING: usize = 6;
 /// The fewest characters of a fence.
 const FENCE: usize = 3;
-/// The most digits of a numbered item.
-const MAX_DIGITS: usize = 9;
 
 /// Colours a text piece by piece; the result does not depend on the pieces.
 #[derive(Debug, Default)]
@@ -25,35 +23,10 @@ pub(crate) struct MarkdownStream {
     held: String,
     /// Whether the last character was a carriage return, not shown yet.
     has_returned: bool,
-    inline: Inline,
-    is_escaped: bool,
-    before: Option<char>,
+    /// Code within the line, with the number of backticks that opened it.
+    code: Option<usize>,
     style: Style,
     out: String,
-}
-
-/// The inline styles that are open within a line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Inline {
-    /// Code, with the number of backticks that opened it.
-    code: Option<usize>,
-    is_bold: bool,
-    is_italic: bool,
-}
-
-impl Inline {
-    fn style(self) -> Style {
-        if self.code.is_some() {
-            return CODE;
-        }
-        let style = Style::new();
-        let style = if self.is_bold { style.bold() } else { style };
-        if self.is_italic {
-            style.italic()
-        } else {
-            style
-        }
-    }
 }
 
 /// The state of the current line.
@@ -62,8 +35,8 @@ enum LineState {
     /// It has just begun: `held` is all of it.
     #[default]
     Start,
-    /// Text with inline marks.
-    Inline,
+    /// Text, with code in backticks.
+    Text,
     Heading,
     /// An opening fence of this character.
     Opening(char),
@@ -89,7 +62,7 @@ impl MarkdownStream {
         if self.line == LineState::Start {
             self.begin(None);
         }
-        self.release(None);
+        self.release();
         self.restyle(Style::new());
         let out = std::mem::take(&mut self.out);
         *self = Self::default();
@@ -121,7 +94,7 @@ impl MarkdownStream {
             self.begin(Some(c));
         }
         match self.line {
-            LineState::Start | LineState::Inline => self.inline(c),
+            LineState::Start | LineState::Text => self.text(c),
             LineState::Heading => self.show(c, HEADING),
             LineState::Opening(sign) => {
                 // `` ```a``` `` is inline code, not a fence.
@@ -139,13 +112,11 @@ impl MarkdownStream {
         if self.line == LineState::Start {
             self.begin(None);
         }
-        self.release(Some('\n'));
+        self.release();
         self.restyle(Style::new());
         self.out.push('\n');
         self.line = LineState::Start;
-        self.inline = Inline::default();
-        self.is_escaped = false;
-        self.before = None;
+        self.code = None;
     }
 
     /// Whether the line so far and this character may still be a mark.
@@ -161,9 +132,6 @@ impl MarkdownStream {
         match c {
             '`' | '~' => is_all(c),
             '#' => is_all(c) && said.len() < MAX_HEADING,
-            '-' | '*' | '+' => said.is_empty(),
-            '0'..='9' => said.len() < MAX_DIGITS && said.bytes().all(|it| it.is_ascii_digit()),
-            '.' | ')' => !said.is_empty() && said.bytes().all(|it| it.is_ascii_digit()),
             _ => false,
         }
     }
@@ -195,82 +163,43 @@ impl MarkdownStream {
                 self.line = LineState::Opening(sign);
                 MARK
             }
+            (None, None) if sign == Some('#') && next == Some(' ') => {
+                self.line = LineState::Heading;
+                HEADING
+            }
             (None, None) => {
-                self.line = LineState::Inline;
-                let is_item = sign.is_some_and(|sign| matches!(sign, '-' | '*' | '+'))
-                    || said.ends_with(['.', ')']);
-                match (sign, next) {
-                    (Some('#'), Some(' ')) => {
-                        self.line = LineState::Heading;
-                        HEADING
-                    }
-                    (Some(_), Some(' ')) if is_item => MARK,
-                    _ => {
-                        held.chars().for_each(|c| self.inline(c));
-                        return;
-                    }
-                }
+                self.line = LineState::Text;
+                held.chars().for_each(|c| self.text(c));
+                return;
             }
         };
         held.chars().for_each(|c| self.show(c, style));
-        self.before = held.chars().last();
     }
 
-    /// Handles a character of text with inline marks.
-    fn inline(&mut self, c: char) {
-        let is_mark = matches!(c, '`' | '*' | '_') && !self.is_escaped;
-        if is_mark && (self.held.is_empty() || self.held.starts_with(c)) {
+    /// Handles a character of text.
+    fn text(&mut self, c: char) {
+        if c == '`' {
             self.held.push(c);
             return;
         }
-        self.release(Some(c));
-        if is_mark {
-            self.held.push(c);
-            return;
-        }
-        self.is_escaped = c == '\\' && !self.is_escaped && self.inline.code.is_none();
-        self.show(c, self.inline.style());
-        self.before = Some(c);
+        self.release();
+        let style = self.code.map_or_else(Style::new, |_| CODE);
+        self.show(c, style);
     }
 
-    /// Shows the held characters, now that the next one is known.
-    fn release(&mut self, next: Option<char>) {
+    /// Shows the backticks that are held, now that all of them are known.
+    fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
-        let Some(sign) = held.chars().next() else {
+        let count = held.len();
+        if count == 0 {
             return;
-        };
-        let count = held.chars().count();
-        let is_open = |c: Option<char>| c.is_none_or(char::is_whitespace);
-        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        // `snake_case` is one word.
-        let is_part = |c: Option<char>| sign == '_' && is_word(c);
-        let may_open = !is_open(next) && !is_part(self.before);
-        let may_close = !is_open(self.before) && !is_part(next);
-        let mut after = self.inline;
-        match (sign, self.inline.code) {
-            ('`', None) => after.code = Some(count),
-            ('`', Some(open)) if open == count => after.code = None,
-            ('*' | '_', None) => {
-                for (is_meant, is_on) in [
-                    (count >= 2, &mut after.is_bold),
-                    (count % 2 == 1, &mut after.is_italic),
-                ] {
-                    if is_meant && ((*is_on && may_close) || (!*is_on && may_open)) {
-                        *is_on = !*is_on;
-                    }
-                }
-            }
-            _ => {}
         }
-        // Marks have the style of the text inside them.
-        let around = Inline {
-            code: self.inline.code.or(after.code),
-            is_bold: self.inline.is_bold || after.is_bold,
-            is_italic: self.inline.is_italic || after.is_italic,
+        held.chars().for_each(|c| self.show(c, CODE));
+        self.code = match self.code {
+            None => Some(count),
+            Some(open) if open == count => None,
+            open => open,
         };
-        held.chars().for_each(|c| self.show(c, around.style()));
-        self.inline = after;
-        self.before = Some(sign);
     }
 
     fn show(&mut self, c: char, style: Style) {
@@ -294,20 +223,12 @@ impl MarkdownStream {
 mod tests {
     use super::*;
 
-    /// Renders the styles as letters: h heading, c code, m mark, b bold, i
-    /// italic.
+    /// Renders the styles as letters: h heading, c code, m mark.
     fn styled(text: &str) -> String {
         let mut markdown = MarkdownStream::default();
         let mut shown = markdown.push(text);
         shown.push_str(&markdown.finish());
-        for (style, name) in [
-            (HEADING, "h"),
-            (CODE, "c"),
-            (MARK, "m"),
-            (Style::new().bold().italic(), "bi"),
-            (Style::new().bold(), "b"),
-            (Style::new().italic(), "i"),
-        ] {
+        for (style, name) in [(HEADING, "h"), (CODE, "c"), (MARK, "m")] {
             shown = shown.replace(&style.to_string(), &format!("<{name}>"));
         }
         printer::plain(&shown.replace(&format!("{HEADING:#}"), "</>"))
@@ -319,22 +240,16 @@ mod tests {
             ("plain", "plain"),
             ("# A\nb", "<h># A</>\nb"),
             ("#hash", "#hash"),
-            ("a **b** c", "a <b>**b**</> c"),
-            ("a *b* _c_", "a <i>*b*</> <i>_c_</>"),
-            ("***x***", "<bi>***x***</>"),
-            ("2 * 3 * 4", "2 * 3 * 4"),
-            ("snake_case_name", "snake_case_name"),
-            ("`a*b*`", "<c>`a*b*`</>"),
+            ("a **b** _c_ snake_case", "a **b** _c_ snake_case"),
+            ("`a*b*` c", "<c>`a*b*`</> c"),
             ("``a`b``", "<c>``a`b``</>"),
-            (r"\*no\*", r"\*no\*"),
-            ("- a\n* b\n12. c", "<m>-</> a\n<m>*</> b\n<m>12.</> c"),
-            ("*a*", "<i>*a*</>"),
+            ("`open\nnext", "<c>`open</>\nnext"),
+            ("- a\n12. c", "- a\n12. c"),
             (
                 "```rust\nlet *a = 1;\n```\n*b*",
-                "<m>```rust</>\n<c>let *a = 1;</>\n<m>```</>\n<i>*b*</>",
+                "<m>```rust</>\n<c>let *a = 1;</>\n<m>```</>\n*b*",
             ),
             ("~~~\n```\n~~~\nx", "<m>~~~</>\n<c>```</>\n<m>~~~</>\nx"),
-            ("**open\nnext", "<b>**open</>\nnext"),
             ("a\r\nb\rc", "a\nb\\u{d}c"),
             ("\u{1b}[2Jx", r"\u{1b}[2Jx"),
             (
