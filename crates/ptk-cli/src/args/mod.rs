@@ -742,3 +742,42 @@ Examples:
   ptk models pull qwen2.5-coder-1.5b
   ptk models pull https://host.example/qwen3-4b-q4_k_m.gguf --sha256 HEX --name qwen3
   PIP_INDEX_URL=https://mirror.example/simple ptk models pull";
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory as _};
+
+    use super::Cli;
+
+    const PAGE: &str = include_str!("../../../../docs/cli.md");
+
+    /// Adds the commands and options that the page does not name.
+    fn missing(command: &Command, path: &str, found: &mut Vec<String>) {
+        if !PAGE.contains(path) {
+            found.push(path.to_owned());
+        }
+        let options = command.get_arguments().filter(|it| !it.is_hide_set());
+        for name in options.filter_map(clap::Arg::get_long) {
+            let option = format!("--{name}");
+            let is_named = PAGE.match_indices(&option).any(|(at, _)| {
+                let behind = PAGE.get(at + option.len()..).unwrap_or_default();
+                !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
+            });
+            if !is_named {
+                found.push(format!("{path} {option}"));
+            }
+        }
+        for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            if inner.get_name() != "help" {
+                missing(inner, &format!("{path} {}", inner.get_name()), found);
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_names_every_command_and_option() {
+        let mut found = Vec::new();
+        missing(&Cli::command(), "ptk", &mut found);
+        assert!(found.is_empty(), "not in docs/cli.md: {found:#?}");
+    }
+}
