@@ -24,8 +24,9 @@ use crate::args::{
 use crate::config::{self, CompactionName, Config, Run, Tools, Withheld};
 use crate::exit;
 use crate::permissions::{Gathered, gather};
+use crate::provider_name::storable;
 use crate::view::Screen;
-use crate::{engine, instructions, models, provider, sessions};
+use crate::{engine, instructions, models, sessions};
 
 /// The capacity of the event queue.
 const CAPACITY: usize = 64 * 1024;
@@ -365,7 +366,7 @@ impl Agent {
             manager(&ground.config, gathered, tools, terms, workspace, face)?
         };
         let settings = json!({
-            "provider": chosen.provider.as_deref().map(provider::lasting),
+            "provider": chosen.provider.as_deref().map(storable),
             "model": choices.model,
             "dialect": choices.dialect,
             "tools": offered,
@@ -490,7 +491,7 @@ fn manager(
 
 /// The display name of a model.
 fn told_model(provider: Option<&str>, model: Option<&str>) -> String {
-    let provider = provider.map(provider::lasting);
+    let provider = provider.map(storable);
     // Of a long path, the end is shown.
     let provider = provider.map(|name| match name.rsplit_once('/') {
         Some((start, end)) if start.starts_with("script:") => format!("script:{end}"),

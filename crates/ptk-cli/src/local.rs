@@ -6,21 +6,25 @@ use anyhow::{Result, bail};
 use ptk::llm::Provider;
 use ptk_local::{Library, Local, Settings};
 
-use crate::provider::ModelSource;
+use crate::view::Screen;
 
 /// The model of this name or in this file; the only installed one if none is
-/// named.
-pub(crate) fn provider(place: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
+/// named. The screen shows the progress of loading.
+pub(crate) fn provider(
+    model: Option<&str>,
+    context_window: Option<u32>,
+    screen: Option<&Screen>,
+) -> Result<Arc<dyn Provider>> {
     let library = Library::open_default()?;
-    let name = match place.model {
+    let name = match model {
         Some(name) => name.to_owned(),
         None => only(&library)?,
     };
     let mut settings = Settings::installed(&library, &name)?;
-    if let Some(tokens) = place.context_window {
+    if let Some(tokens) = context_window {
         settings = settings.context_window(tokens);
     }
-    if let Some(screen) = place.screen.cloned() {
+    if let Some(screen) = screen.cloned() {
         settings = settings.on_progress(move |done| screen.remark(loading(done)));
     }
     Ok(Arc::new(Local::open(settings)?))

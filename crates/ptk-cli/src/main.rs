@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `args`, `commands` | commands and flags, and a file for each command |
 //! | `config`, `permissions`, `sessions` | `ptk.toml` and its trust, the rules in force, this user's sessions |
-//! | `provider`, `models`, `pages`, `local` | models by provider, by configured name, behind pages, in files |
+//! | `provider`, `provider_name`, `models`, `pages`, `local` | models by provider, by configured name, behind pages, in files |
 //! | `agent`, `code`, `instructions` | all of these put together to a `Ptk`, the code index, the system prompt |
 //! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
@@ -37,6 +37,7 @@ mod permissions;
 mod person;
 mod printer;
 mod provider;
+mod provider_name;
 mod question;
 mod sessions;
 #[cfg(feature = "otel")]

@@ -10,6 +10,7 @@ use ptk_protocol::schema::suggest;
 use serde::Deserialize;
 
 use crate::args::{ConfigArgs, ModeName};
+use crate::provider_name::storable;
 use crate::view::Screen;
 use crate::{config, provider};
 
@@ -129,7 +130,7 @@ impl Models {
     pub(crate) fn places(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().map(|(name, (declared, _))| {
             let at = declared.base_url.as_ref().unwrap_or(&declared.provider);
-            let at = provider::lasting(at);
+            let at = storable(at);
             let model = declared.model.as_deref().unwrap_or_default();
             (name.clone(), format!("{at} {model}").trim_end().to_owned())
         })

@@ -7,22 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use ptk::llm::http::{ConnectError, Connection, Key, SERVICES, split_address, without_password};
+use ptk::llm::http::{ConnectError, Connection, Key, SERVICES};
 use ptk::llm::{CommandProvider, Provider, Script};
 use ptk_local::Library;
 
 use crate::args::ConfigArgs;
 use crate::exit;
+use crate::provider_name::{BROWSER, COMMAND, LOCAL, SCRIPT};
 use crate::view::Screen;
 
-/// The prefix of a model that replays a script file.
-const SCRIPT: &str = "script:";
-/// The prefix of a command that acts as a model.
-const COMMAND: &str = "cmd:";
-/// The name of the provider for local models.
-const LOCAL: &str = "local";
-/// The prefix of a model behind a page.
-const BROWSER: &str = "browser:";
 /// The default address of Ollama.
 const OLLAMA: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 11434);
@@ -119,7 +112,7 @@ fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
 
 #[cfg(feature = "local")]
 fn on_this_machine(source: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
-    crate::local::provider(source)
+    crate::local::provider(source.model, source.context_window, source.screen)
 }
 
 #[cfg(not(feature = "local"))]
@@ -161,19 +154,6 @@ fn unknown(error: &ConnectError) -> anyhow::Error {
          {LOCAL}, {COMMAND}COMMAND, {BROWSER}PAGE and {SCRIPT}FILE.",
         known.join(", ")
     ))
-}
-
-/// The name as it may be stored: independent of the current folder, and without
-/// passwords.
-pub(crate) fn lasting(name: &str) -> String {
-    if let Some(file) = name.strip_prefix(SCRIPT) {
-        let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
-        return format!("{SCRIPT}{}", path.display());
-    }
-    match split_address(name) {
-        Some((service, address)) => format!("{service}:{}", without_password(address)),
-        None => without_password(name),
-    }
 }
 
 /// The error if no model is chosen, with the easiest options first.
