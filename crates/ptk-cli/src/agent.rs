@@ -1,7 +1,7 @@
 //! Builds an agent, a model with tools, from flags, variables, configuration
 //! and, for a session that is continued, the settings it was started with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,15 +18,13 @@ use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
 use crate::approver::Nobody;
-use crate::args::{
-    AgentArgs, Approve, ConfigArgs, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs,
-};
-use crate::config::{self, CompactionName, Config, Run, Tools, Withheld};
+use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
+use crate::config::{CompactionName, Run, Settings, Tools};
 use crate::exit;
-use crate::permissions::{Gathered, gather};
+use crate::models::{Chosen, Models, Wanted};
 use crate::provider_name::storable;
 use crate::view::Screen;
-use crate::{engine, instructions, models, sessions};
+use crate::{engine, instructions, permissions, sessions};
 
 /// The capacity of the event queue.
 const CAPACITY: usize = 64 * 1024;
@@ -74,14 +72,14 @@ pub(crate) struct SessionHandle {
 impl SessionHandle {
     /// The requested session: by its name or id, the last one of the workspace,
     /// or a new one.
-    pub(crate) async fn wanted(args: &SessionArgs, config: &ConfigArgs) -> Result<Self> {
+    pub(crate) async fn wanted(args: &SessionArgs, workspace: &Path) -> Result<Self> {
         let store = sessions::open()?;
         // An empty variable counts as unset, and a flag takes precedence.
         let named = args.session.as_deref().filter(|text| !text.is_empty());
         let known = match named.filter(|_| !args.go_on) {
             Some(text) => sessions::find(&store, text).await?,
             None if args.go_on => {
-                let workspace = sessions::workspace(config)?;
+                let workspace = sessions::workspace(workspace)?;
                 let last = sessions::last(&store, &workspace, false).await?;
                 let none =
                     || anyhow!("this workspace has no session to continue; leave out --continue");
@@ -90,7 +88,7 @@ impl SessionHandle {
             None => None,
         };
         match (known, named) {
-            (Some(known), _) => Self::here(store, known, config).await,
+            (Some(known), _) => Self::here(store, known, workspace).await,
             (None, named) => Ok(Self {
                 id: named.map_or_else(|| Ok(SessionId::new()), str::parse)?,
                 store,
@@ -105,9 +103,9 @@ impl SessionHandle {
     pub(crate) async fn here(
         store: SqliteStore,
         known: Overview,
-        config: &ConfigArgs,
+        workspace: &Path,
     ) -> Result<Self> {
-        sessions::check_place(&known, config)?;
+        sessions::check_place(&known, workspace)?;
         Self::known(store, known).await
     }
 
@@ -212,52 +210,36 @@ impl Choices {
     }
 }
 
-/// The configuration, permissions, tools and dialects of a workspace.
-struct WorkspaceContext {
-    config: Config,
-    gathered: Gathered,
-    folder: PathBuf,
+/// The settings, tools and dialects of a workspace.
+struct WorkspaceContext<'a> {
+    settings: &'a Settings,
     tools: Tools,
     dialects: dialects::Registry,
 }
 
-impl WorkspaceContext {
-    fn of(args: &ConfigArgs) -> Result<Self> {
-        let config = config::read(args)?;
-        let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
-        let gathered = gather(&config, &folder)?;
+impl<'a> WorkspaceContext<'a> {
+    fn of(settings: &'a Settings) -> Result<Self> {
         Ok(Self {
-            tools: config.tools(gathered.is_trusted)?,
-            dialects: config.dialects_to_run(gathered.is_trusted)?,
-            config,
-            gathered,
-            folder,
+            tools: settings.tools()?,
+            dialects: settings.dialects_to_run()?,
+            settings,
         })
     }
 
     /// A note about settings that are ignored, if there are any.
     fn ignored(&self) -> Result<Option<String>> {
-        if self.gathered.is_trusted && self.gathered.untrusted.is_none() {
-            return Ok(None);
-        }
-        let mut withheld = self.config.withheld()?;
-        if self.gathered.is_trusted {
-            // In a file that the user named, only permissions are withheld.
-            withheld.retain(Withheld::is_permission);
-        }
-        Ok(config::note(&self.config.name(), &withheld))
+        self.settings.note(|_| true)
     }
 
     /// The helper model, if one is configured.
-    fn helper(&self, named: &models::Models, config: &ConfigArgs) -> Result<Option<SmallModel>> {
-        let Some(helper) = config::helper(&self.config, self.gathered.is_trusted)? else {
+    fn helper(&self, named: &Models<'_>) -> Result<Option<SmallModel>> {
+        let Some(helper) = self.settings.helper()? else {
             return Ok(None);
         };
-        let wanted = models::Wanted {
+        let wanted = Wanted {
             provider: None,
             is_plain: false,
             model: Some(&helper.model),
-            config,
             screen: None,
         };
         let small = named.choose(wanted, 0, None)?;
@@ -301,12 +283,13 @@ impl Agent {
     /// Builds the agent. The first `given` replies of a script are skipped.
     pub(crate) fn new(
         args: &AgentArgs,
+        settings: &Settings,
         handle: &SessionHandle,
         given: usize,
         face: &Face<'_>,
     ) -> Result<Self> {
-        let ground = WorkspaceContext::of(&args.config)?;
-        let run = config::run(&ground.config, ground.gathered.is_trusted)?;
+        let ground = WorkspaceContext::of(settings)?;
+        let run = settings.run()?;
         let choices = Choices::of(args, &handle.settings, run);
         let mut notes = Vec::new();
         let recorded = choices.recorded.as_deref();
@@ -324,14 +307,13 @@ impl Agent {
         if let Some(dialect) = &choices.dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
-        let named = config::models(&ground.config, ground.gathered.is_trusted)?;
+        let named = Models::of(settings)?;
         let ignored = ground.ignored()?;
         notes.extend(ignored.clone());
-        let wanted = models::Wanted {
+        let wanted = Wanted {
             provider: choices.provider.as_deref(),
             is_plain: choices.is_plain,
             model: choices.model.as_deref(),
-            config: &args.config,
             screen: Some(face.screen),
         };
         let chosen = named.choose(wanted, given, ignored.as_deref())?;
@@ -342,10 +324,10 @@ impl Agent {
                 offered.clear();
             }
         }
-        let small = ground.helper(&named, &args.config)?;
+        let small = ground.helper(&named)?;
         let workspace = match &face.tools {
             Some(tools) => tools.workspace().clone(),
-            None => Workspace::open(&ground.folder)?.with_temp()?,
+            None => Workspace::open(ground.settings.folder())?.with_temp()?,
         };
         let told = instructions::of(&workspace, !offered.is_empty());
         notes.extend(told.note);
@@ -355,17 +337,15 @@ impl Agent {
         let manager = if let Some(tools) = face.tools.clone() {
             tools
         } else {
-            let (gathered, tools) = (ground.gathered, ground.tools);
             let terms = ToolTerms {
                 sandbox: &args.sandbox,
-                config: &args.config,
                 approve: args.approve,
                 review: args.review,
                 session: Some(handle.id.as_str()),
             };
-            manager(&ground.config, gathered, tools, terms, workspace, face)?
+            manager(settings, ground.tools, terms, workspace, face)?
         };
-        let settings = json!({
+        let recorded = json!({
             "provider": chosen.provider.as_deref().map(storable),
             "model": choices.model,
             "dialect": choices.dialect,
@@ -374,7 +354,7 @@ impl Agent {
             "max_tool_calls": options.max_tool_calls,
         });
         let options = RunOptions {
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            settings: recorded.as_object().cloned().unwrap_or_default(),
             ..options
         };
         let mut builder = Ptk::builder()
@@ -406,8 +386,12 @@ impl Agent {
 
     /// Builds an agent that parses and judges a session again. No model is
     /// asked, nothing is run.
-    pub(crate) fn to_replay(args: &ReplayArgs, handle: &SessionHandle) -> Result<Self> {
-        let ground = WorkspaceContext::of(&args.config)?;
+    pub(crate) fn to_replay(
+        args: &ReplayArgs,
+        settings: &Settings,
+        handle: &SessionHandle,
+    ) -> Result<Self> {
+        let ground = WorkspaceContext::of(settings)?;
         // Missing tools are reported where they were called.
         let names = listed(&handle.settings).map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
@@ -416,9 +400,9 @@ impl Agent {
         if let Some(dialect) = &dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
-        let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+        let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
         let mode = args.approve.map(Mode::from);
-        let permissions = ground.gathered.permissions(mode, &Screen::default());
+        let permissions = permissions::for_tools(settings.permissions()?, mode, &Screen::default());
         let manager = ToolManager::builder(workspace)
             .tools(ground.tools.registry)
             .permissions(permissions)
@@ -450,7 +434,6 @@ impl Agent {
 #[derive(Clone, Copy)]
 struct ToolTerms<'a> {
     sandbox: &'a SandboxArgs,
-    config: &'a ConfigArgs,
     approve: Option<Approve>,
     review: bool,
     /// The session that changes are recorded under.
@@ -458,27 +441,27 @@ struct ToolTerms<'a> {
 }
 
 fn manager(
-    config: &Config,
-    gathered: Gathered,
+    settings: &Settings,
     tools: Tools,
     terms: ToolTerms<'_>,
     workspace: Workspace,
     face: &Face<'_>,
 ) -> Result<ToolManager> {
-    let note = gathered.untrusted.as_ref().map(|_| {
-        let name = config.name();
+    let here = settings.permissions()?;
+    let note = here.untrusted.as_ref().map(|_| {
+        let name = settings.name();
         format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
-    let approver = (face.approver)(gathered.workspace.clone(), note);
-    let is_trusted = gathered.is_trusted;
+    let approver = (face.approver)(here.workspace.clone(), note);
+    let mode = terms.approve.map(Mode::from);
     let mut builder = ToolManager::builder(workspace)
         .tools(tools.registry)
         .snippet_format(tools.snippet_format)
-        .undo(config::undo(config, is_trusted)?)
-        .sandbox(config::sandbox(terms.sandbox, terms.config)?)
+        .undo(settings.undo()?)
+        .sandbox(settings.sandbox(terms.sandbox)?)
         .approver(approver)
         .review(terms.review)
-        .permissions(gathered.permissions(terms.approve.map(Mode::from), face.screen))
+        .permissions(permissions::for_tools(here, mode, face.screen))
         .bus(Bus::with_capacity(Capacities {
             realtime: CAPACITY,
             ..Capacities::default()
@@ -535,18 +518,9 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
     }
 }
 
-/// The dialects that replies are parsed in, and a note about ignored settings.
-pub(crate) fn dialects(config: &ConfigArgs) -> Result<(dialects::Registry, Option<String>)> {
-    let ground = WorkspaceContext::of(config)?;
-    let ignored = ground.ignored()?;
-    Ok((ground.dialects, ignored))
-}
-
-/// The configured models, each with its provider.
-pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>> {
-    let ground = WorkspaceContext::of(config)?;
-    let named = config::models(&ground.config, ground.gathered.is_trusted)?;
-    Ok(named.places().collect())
+/// The dialects that replies are parsed in.
+pub(crate) fn dialects(settings: &Settings) -> Result<dialects::Registry> {
+    Ok(WorkspaceContext::of(settings)?.dialects)
 }
 
 /// The tools that a server runs for its clients, and their names. Calls that
@@ -555,16 +529,16 @@ pub(crate) fn hosted(
     names: &str,
     approve: Option<Approve>,
     sandbox: &SandboxArgs,
-    config: &ConfigArgs,
+    settings: &Settings,
 ) -> Result<(ToolManager, Vec<String>)> {
-    let ground = WorkspaceContext::of(config)?;
+    let ground = WorkspaceContext::of(settings)?;
     let names = names
         .split(',')
         .map(str::trim)
         .filter(|name| !name.is_empty());
     let names: Vec<String> = names.map(str::to_owned).collect();
     let offered = ground.offered(Some(&names))?;
-    let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+    let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
     let screen = Screen::default();
     let face = Face {
         screen: &screen,
@@ -573,38 +547,27 @@ pub(crate) fn hosted(
     };
     let terms = ToolTerms {
         sandbox,
-        config,
         approve,
         review: false,
         session: None,
     };
-    let (gathered, tools) = (ground.gathered, ground.tools);
-    let manager = manager(&ground.config, gathered, tools, terms, workspace, &face)?;
+    let manager = manager(settings, ground.tools, terms, workspace, &face)?;
     Ok((manager, offered))
 }
 
-/// The configured models, each with its fallbacks.
-pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
-    let ground = WorkspaceContext::of(config)?;
-    let named = config::models(&ground.config, ground.gathered.is_trusted)?;
-    Ok(named.all(config))
-}
-
 /// The model chosen by flags and configuration, without a session.
-pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
-    let ground = WorkspaceContext::of(config)?;
-    let is_trusted = ground.gathered.is_trusted;
-    let run = config::run(&ground.config, is_trusted)?;
-    let named = config::models(&ground.config, is_trusted)?;
+pub(crate) fn chosen(args: &ModelArgs, settings: &Settings) -> Result<Chosen> {
+    let ground = WorkspaceContext::of(settings)?;
+    let run = settings.run()?;
+    let named = Models::of(settings)?;
     let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let provider = said(&args.provider);
     let is_plain = provider.is_some();
     let (provider, model) = (provider.or(run.provider), said(&args.model).or(run.model));
-    let wanted = models::Wanted {
+    let wanted = Wanted {
         provider: provider.as_deref(),
         is_plain,
         model: model.as_deref(),
-        config,
         screen: None,
     };
     named.choose(wanted, 0, ground.ignored()?.as_deref())

@@ -1,76 +1,22 @@
-//! Models by the names that `[models]` in `ptk.toml` gives them.
-
-use std::collections::BTreeMap;
+//! Chooses and opens models, by the names that `[models]` in `ptk.toml` gives
+//! them or by their provider.
 
 use anyhow::{Result, anyhow};
-use ptk::llm::{Prices, Sampling};
-use ptk::{Hold, Model};
+use ptk::Model;
+use ptk::llm::Sampling;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
-use serde::Deserialize;
 
-use crate::args::{ConfigArgs, ModeName};
-use crate::provider_name::storable;
+use crate::config::{DeclaredModel, DeclaredModels, Settings};
+use crate::provider;
 use crate::view::Screen;
-use crate::{config, provider};
 
-/// A configured model.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Declared {
-    /// Its provider.
-    provider: String,
-    /// Its name at the provider.
-    model: Option<String>,
-    /// The address, if it is not the provider's default.
-    base_url: Option<String>,
-    /// The variable that holds the key, if it is not the provider's default.
-    key_variable: Option<String>,
-    /// How it calls tools.
-    mode: Option<ModeName>,
-    /// The dialect that it is taught.
-    dialect: Option<String>,
-    /// The context window in tokens.
-    #[serde(default, deserialize_with = "config::read_positive")]
-    context_window: Option<u32>,
-    /// The most tokens of a reply.
-    #[serde(default, deserialize_with = "config::read_positive")]
-    max_tokens: Option<u32>,
-    temperature: Option<f32>,
-    top_p: Option<f32>,
-    top_k: Option<u32>,
-    seed: Option<u64>,
-    /// When its replies are constrained by a grammar.
-    grammar: Option<Grammar>,
-    /// Its prices, in US dollars for a million tokens.
-    prices: Option<Prices>,
-    /// The names of its fallbacks.
-    #[serde(default)]
-    fallback: Vec<String>,
+/// The configured models, which are opened by name.
+#[derive(Debug)]
+pub(crate) struct Models<'a> {
+    settings: &'a Settings,
+    declared: DeclaredModels,
 }
-
-/// When a model's replies are constrained by a grammar.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Grammar {
-    Auto,
-    Always,
-    Never,
-}
-
-impl From<Grammar> for Hold {
-    fn from(grammar: Grammar) -> Self {
-        match grammar {
-            Grammar::Auto => Self::Auto,
-            Grammar::Always => Self::Always,
-            Grammar::Never => Self::Never,
-        }
-    }
-}
-
-/// The configured models, each with its position in the file.
-#[derive(Debug, Default)]
-pub(crate) struct Models(BTreeMap<String, (Declared, String)>);
 
 /// The requested model.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +26,6 @@ pub(crate) struct Wanted<'a> {
     /// configured name.
     pub(crate) is_plain: bool,
     pub(crate) model: Option<&'a str>,
-    /// The configuration with pages, for a model behind one.
-    pub(crate) config: &'a ConfigArgs,
     /// The screen that shows the progress of loading.
     pub(crate) screen: Option<&'a Screen>,
 }
@@ -112,43 +56,12 @@ impl Chosen {
     }
 }
 
-impl Models {
-    pub(crate) fn add(&mut self, name: String, declared: Declared, place: String) {
-        self.0.insert(name, (declared, place));
-    }
-
-    /// Adds models; they replace existing ones of the same name.
-    pub(crate) fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The names, each with its provider and model.
-    pub(crate) fn places(&self) -> impl Iterator<Item = (String, String)> {
-        self.0.iter().map(|(name, (declared, _))| {
-            let at = declared.base_url.as_ref().unwrap_or(&declared.provider);
-            let at = storable(at);
-            let model = declared.model.as_deref().unwrap_or_default();
-            (name.clone(), format!("{at} {model}").trim_end().to_owned())
-        })
-    }
-
-    /// The names, each with where its requests go, and with which key.
-    pub(crate) fn described(&self) -> impl Iterator<Item = (String, String)> {
-        self.places().map(|(name, at)| {
-            let mut what = format!("asks {at}");
-            let declared = self.0.get(&name).map(|(declared, _)| declared);
-            if let Some(key) = declared.and_then(|it| it.key_variable.as_deref()) {
-                what.push_str(&format!(", with the key in {key}"));
-            }
-            let others = declared.map_or(&[][..], |it| it.fallback.as_slice());
-            if !others.is_empty() {
-                what.push_str(&format!(", then {}", others.join(", ")));
-            }
-            (name, what)
+impl<'a> Models<'a> {
+    /// The models that the settings declare.
+    pub(crate) fn of(settings: &'a Settings) -> Result<Self> {
+        Ok(Self {
+            settings,
+            declared: settings.models()?,
         })
     }
 
@@ -161,7 +74,7 @@ impl Models {
         note: Option<&str>,
     ) -> Result<Chosen> {
         let named = wanted.model.filter(|_| !wanted.is_plain);
-        if let Some(name) = named.filter(|name| self.0.contains_key(*name)) {
+        if let Some(name) = named.filter(|name| self.declared.contains(name)) {
             let mut chain = Vec::new();
             self.follow(name, &mut chain)?;
             let models = chain.iter().zip(0..).map(|(name, rank)| {
@@ -170,11 +83,13 @@ impl Models {
             });
             let mut models = models.collect::<Result<Vec<_>>>()?.into_iter();
             let model = models.next().ok_or_else(|| self.unknown(name))?;
-            let all: Vec<&(Declared, String)> =
-                chain.iter().filter_map(|name| self.0.get(*name)).collect();
+            let all: Vec<(&DeclaredModel, &str)> = chain
+                .iter()
+                .filter_map(|name| self.declared.get(name))
+                .collect();
             let dialects = all.iter().filter_map(|(declared, place)| {
                 let name = declared.dialect.clone().filter(|name| name != "auto")?;
-                Some((name, place.clone()))
+                Some((name, (*place).to_owned()))
             });
             return Ok(Chosen {
                 provider: None,
@@ -187,8 +102,8 @@ impl Models {
         let assumed = || provider::assumed(wanted.model);
         let Some(provider) = wanted.provider.or_else(assumed) else {
             return Err(match named {
-                Some(name) if !self.is_empty() => self.unknown(name),
-                _ => provider::none(note, self.0.keys()),
+                Some(name) if !self.declared.is_empty() => self.unknown(name),
+                _ => provider::none(note, self.declared.names()),
             });
         };
         let place = provider::ModelSource {
@@ -197,7 +112,7 @@ impl Models {
             address: None,
             key: None,
             context_window: None,
-            config: wanted.config,
+            settings: self.settings,
             screen: wanted.screen,
         };
         Ok(Chosen {
@@ -210,13 +125,12 @@ impl Models {
     }
 
     /// All configured models, each with its fallbacks.
-    pub(crate) fn all(&self, config: &ConfigArgs) -> Vec<(String, Result<Vec<Model>>)> {
-        let models = |name: &String| {
+    pub(crate) fn all(&self) -> Vec<(String, Result<Vec<Model>>)> {
+        let models = |name: &str| {
             let wanted = Wanted {
                 provider: None,
                 is_plain: false,
                 model: Some(name),
-                config,
                 screen: None,
             };
             let chosen = self.choose(wanted, 0, None)?;
@@ -224,23 +138,21 @@ impl Models {
                 .chain(chosen.fallbacks)
                 .collect())
         };
-        self.0
-            .keys()
-            .map(|name| (name.clone(), models(name)))
-            .collect()
+        let names = self.declared.names();
+        names.map(|name| (name.to_owned(), models(name))).collect()
     }
 
     /// Collects this name and its fallbacks, each once.
-    fn follow<'a>(&'a self, name: &'a str, names: &mut Vec<&'a str>) -> Result<()> {
+    fn follow<'n>(&'n self, name: &'n str, names: &mut Vec<&'n str>) -> Result<()> {
         if names.contains(&name) {
             return Ok(());
         }
         names.push(name);
-        let Some((declared, place)) = self.0.get(name) else {
+        let Some((declared, place)) = self.declared.get(name) else {
             return Err(self.unknown(name));
         };
         for other in &declared.fallback {
-            if !self.0.contains_key(other) {
+            if !self.declared.contains(other) {
                 return Err(anyhow!("{place}: {}", self.unknown(other)));
             }
             self.follow(other, names)?;
@@ -249,7 +161,7 @@ impl Models {
     }
 
     fn model(&self, name: &str, given: usize, wanted: Wanted<'_>) -> Result<Model> {
-        let Some((declared, at)) = self.0.get(name) else {
+        let Some((declared, at)) = self.declared.get(name) else {
             return Err(self.unknown(name));
         };
         let place = provider::ModelSource {
@@ -258,7 +170,7 @@ impl Models {
             address: declared.base_url.as_deref(),
             key: declared.key_variable.as_deref(),
             context_window: declared.context_window,
-            config: wanted.config,
+            settings: self.settings,
             screen: wanted.screen,
         };
         let provider = provider::at(place, given);
@@ -291,10 +203,9 @@ impl Models {
     }
 
     fn unknown(&self, name: &str) -> anyhow::Error {
-        let names = || self.0.keys().map(String::as_str);
-        let near = suggest::nearest(name, names());
+        let near = suggest::nearest(name, self.declared.names());
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let known: Vec<&str> = names().collect();
+        let known: Vec<&str> = self.declared.names().collect();
         anyhow!(
             "model `{name}` not found in [models]{near}\n\n  There are: {}. To use another model, name its provider with --provider.",
             known.join(", ")

@@ -8,45 +8,15 @@ use anyhow::{Result, anyhow, ensure};
 use ptk::llm::Provider;
 use ptk_browser::{BUILT_IN, Browser, BrowserProvider, Page};
 use ptk_protocol::schema::suggest;
-use serde::Deserialize;
 
-use crate::args::ConfigArgs;
-use crate::config;
+use crate::config::Settings;
 
 /// The folder of all profiles, in the state folder.
 const PROFILES: &str = "browser";
 
-/// The sections about pages.
-#[derive(Debug, Default, Deserialize)]
-struct Sections {
-    #[serde(default)]
-    pages: Vec<Page>,
-    #[serde(default)]
-    browser: Settings,
-}
-
-/// Settings of the browser.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    /// The folder of the profile, instead of one for each page.
-    profile: Option<PathBuf>,
-    /// Whether to run without a window.
-    headless: Option<bool>,
-    /// The executable of the browser.
-    chromium: Option<PathBuf>,
-    /// A file with cookies.
-    cookies: Option<PathBuf>,
-}
-
-/// The page of this name, and the browser for it. A workspace's file is not
-/// used: the browser is where the user is logged in.
-pub(crate) fn find(name: &str, args: &ConfigArgs) -> Result<(Page, Browser)> {
-    let sections = [
-        ("pages", "which pages are opened"),
-        ("browser", "how pages are opened"),
-    ];
-    let Sections { pages, browser } = config::own(args, &sections)?;
+/// The page of this name, and the browser for it.
+pub(crate) fn find(name: &str, settings: &Settings) -> Result<(Page, Browser)> {
+    let (pages, browser) = (settings.pages()?, settings.browser()?);
     let known: Vec<String> = pages.iter().map(|page| page.name.clone()).collect();
     let page = pages.into_iter().find(|page| page.name == name);
     let page = page.or_else(|| Page::built_in(name));
@@ -65,8 +35,8 @@ pub(crate) fn find(name: &str, args: &ConfigArgs) -> Result<(Page, Browser)> {
 }
 
 /// The model behind the page of this name.
-pub(crate) fn provider(name: &str, args: &ConfigArgs) -> Result<Arc<dyn Provider>> {
-    let (page, browser) = find(name, args)?;
+pub(crate) fn provider(name: &str, settings: &Settings) -> Result<Arc<dyn Provider>> {
+    let (page, browser) = find(name, settings)?;
     Ok(Arc::new(BrowserProvider::new(page, browser)))
 }
 

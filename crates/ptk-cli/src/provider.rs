@@ -11,7 +11,7 @@ use ptk::llm::http::{ConnectError, Connection, Key, SERVICES};
 use ptk::llm::{CommandProvider, Provider, Script};
 use ptk_local::Library;
 
-use crate::args::ConfigArgs;
+use crate::config::Settings;
 use crate::exit;
 use crate::provider_name::{BROWSER, COMMAND, LOCAL, SCRIPT};
 use crate::view::Screen;
@@ -38,8 +38,8 @@ pub(crate) struct ModelSource<'a> {
         expect(dead_code, reason = "only models in files are told")
     )]
     pub(crate) context_window: Option<u32>,
-    /// The configuration with pages, for a model behind one.
-    pub(crate) config: &'a ConfigArgs,
+    /// The settings of pages, for a model behind one.
+    pub(crate) settings: &'a Settings,
     /// The screen that shows the progress of loading.
     #[cfg_attr(
         not(feature = "local"),
@@ -52,7 +52,7 @@ pub(crate) struct ModelSource<'a> {
 pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provider>> {
     let (name, model) = (source.provider, source.model);
     if let Some(page) = name.strip_prefix(BROWSER) {
-        return behind(page, source.config);
+        return behind(page, source.settings);
     }
     if name == LOCAL {
         return on_this_machine(source);
@@ -98,12 +98,12 @@ fn in_words(error: ConnectError) -> anyhow::Error {
 }
 
 #[cfg(feature = "browser")]
-fn behind(page: &str, config: &ConfigArgs) -> Result<Arc<dyn Provider>> {
-    crate::pages::provider(page, config)
+fn behind(page: &str, settings: &Settings) -> Result<Arc<dyn Provider>> {
+    crate::pages::provider(page, settings)
 }
 
 #[cfg(not(feature = "browser"))]
-fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
+fn behind(page: &str, _: &Settings) -> Result<Arc<dyn Provider>> {
     anyhow::bail!(
         "--provider {BROWSER}{page}: this ptk was built without a browser; build it with \
          `cargo build --release --features browser`"
@@ -157,10 +157,7 @@ fn unknown(error: &ConnectError) -> anyhow::Error {
 }
 
 /// The error if no model is chosen, with the easiest options first.
-pub(crate) fn none<'a>(
-    note: Option<&str>,
-    named: impl Iterator<Item = &'a String>,
-) -> anyhow::Error {
+pub(crate) fn none<'a>(note: Option<&str>, named: impl Iterator<Item = &'a str>) -> anyhow::Error {
     let mut text = "no model is chosen; name one with --provider and --model:\n".to_owned();
     if let Some(note) = note {
         text = format!("no model is chosen. {note} Or name one with --provider and --model:\n");

@@ -7,7 +7,6 @@ use anyhow::{Result, anyhow, bail};
 use ptk::events::Redaction;
 use ptk::store::{Listing, Overview, Retention, SessionId, SqliteStore, Store, StoreError};
 
-use crate::args::ConfigArgs;
 use crate::config;
 
 /// The file in the state folder.
@@ -104,8 +103,7 @@ pub(crate) fn check_resumable(session: &Overview) -> Result<()> {
 }
 
 /// The workspace's path as it is stored in the log.
-pub(crate) fn workspace(args: &ConfigArgs) -> Result<String> {
-    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
+pub(crate) fn workspace(folder: &Path) -> Result<String> {
     let real = folder.canonicalize();
     let real = real.map_err(|error| anyhow!("the workspace {}: {error}", folder.display()))?;
     Ok(shown(&real))
@@ -183,8 +181,8 @@ pub(crate) async fn last(
 }
 
 /// Checks that a session belongs to this workspace.
-pub(crate) fn check_place(session: &Overview, args: &ConfigArgs) -> Result<()> {
-    let here = workspace(args)?;
+pub(crate) fn check_place(session: &Overview, folder: &Path) -> Result<()> {
+    let here = workspace(folder)?;
     match session.info.workspace.as_deref() {
         Some(there) if there != here => bail!(
             "session {} works in {there}; say --workspace {there}, or go there",

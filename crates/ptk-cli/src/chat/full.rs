@@ -34,6 +34,7 @@ use super::overlay::Overlay;
 use super::text::code;
 use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
+use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
@@ -53,12 +54,14 @@ const SLICE: Duration = Duration::from_millis(4);
 
 /// Runs the chat in the full terminal until the user leaves.
 pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
-    let handle = SessionHandle::wanted(&args.session, &args.agent.config).await?;
+    let settings = Arc::new(Settings::read(&args.agent.config)?);
+    let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
     let is_open = handle.known.as_ref().is_some_and(sessions::is_resumable);
     let (questions, asked) = unbounded_channel();
     let screen = Screen::kept();
     let mut host = Host::open(
         args.agent.clone(),
+        settings,
         handle,
         screen,
         QuestionTarget::Desk(questions),

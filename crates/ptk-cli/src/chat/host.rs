@@ -22,7 +22,7 @@ use super::orders::fenced;
 use crate::agent::{Agent, Face, SessionHandle};
 use crate::approver::approver;
 use crate::args::AgentArgs;
-use crate::config;
+use crate::config::Settings;
 use crate::sessions;
 use crate::view::Screen;
 
@@ -46,6 +46,8 @@ pub(crate) enum QuestionTarget {
 /// The state of a chat: its session, agent and running work.
 pub(crate) struct Host {
     pub(crate) args: AgentArgs,
+    /// Read again for each session.
+    pub(crate) settings: Arc<Settings>,
     /// The arguments of the command line, which apply to each session again.
     given: AgentArgs,
     pub(crate) screen: Screen,
@@ -95,16 +97,18 @@ pub(crate) enum Done {
 impl Host {
     pub(crate) fn open(
         args: AgentArgs,
+        settings: Arc<Settings>,
         handle: SessionHandle,
         screen: Screen,
         asking: QuestionTarget,
     ) -> Result<Self> {
         let typed = Typed::default();
-        let agent = build(&args, &handle, &screen, &asking, &typed, None)?;
+        let agent = build(&args, &settings, &handle, &screen, &asking, &typed, None)?;
         let events = agent.ptk.tools().bus().subscribe(Filter::all());
         Ok(Self {
             given: args.clone(),
             args,
+            settings,
             screen,
             handle,
             agent,
@@ -181,6 +185,7 @@ impl Host {
         };
         let agent = build(
             &args,
+            &self.settings,
             &handle,
             &self.screen,
             &self.asking,
@@ -202,19 +207,22 @@ impl Host {
         } else {
             self.args.clone()
         };
-        let built = build(
+        // With what the user has trusted and allowed since.
+        let settings = Arc::new(Settings::read(&args.config)?);
+        let agent = build(
             &args,
+            &settings,
             &handle,
             &self.screen,
             &self.asking,
             &self.typed,
             None,
-        );
-        let agent = built?;
+        )?;
         self.handle.store.release(&self.handle.id).await?;
         self.events = agent.ptk.tools().bus().subscribe(Filter::all());
         self.agent = agent;
         self.args = args;
+        self.settings = settings;
         self.handle = handle;
         self.session = None;
         self.told.clear();
@@ -235,7 +243,8 @@ impl Host {
 
     /// An existing session.
     pub(crate) async fn known(&self, found: Overview) -> Result<SessionHandle> {
-        SessionHandle::here(self.handle.store.clone(), found, &self.args.config).await
+        let store = self.handle.store.clone();
+        SessionHandle::here(store, found, self.settings.folder()).await
     }
 
     /// The session, which must not be in use.
@@ -401,13 +410,14 @@ impl Host {
             let _ = work.running.await;
         }
         self.handle.store.release(&self.handle.id).await?;
-        let kept = config::sessions(&self.args.config)?;
+        let kept = self.settings.sessions()?;
         Ok(sessions::tidy(&self.handle.store, &kept).await?)
     }
 }
 
 fn build(
     args: &AgentArgs,
+    settings: &Settings,
     handle: &SessionHandle,
     screen: &Screen,
     asking: &QuestionTarget,
@@ -430,7 +440,7 @@ fn build(
         approver: &who,
         tools,
     };
-    Agent::new(args, handle, 0, &face)
+    Agent::new(args, settings, handle, 0, &face)
 }
 
 /// The log entry for a command that the user has run.

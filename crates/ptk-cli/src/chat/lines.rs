@@ -2,6 +2,7 @@
 //! screen, and by request.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::sync::Arc;
 
 use anyhow::Result;
 use ptk::RunError;
@@ -13,6 +14,7 @@ use super::orders::{self, Told};
 use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
 use crate::commands::run::{Watched, watch};
+use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::sessions::{self, short};
@@ -25,7 +27,8 @@ const MARK: &str = "› ";
 /// Runs the chat line by line until the input ends.
 pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let agent = &args.agent;
-    let handle = SessionHandle::wanted(&args.session, &agent.config).await?;
+    let settings = Arc::new(Settings::read(&agent.config)?);
+    let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
     let known = handle.known.clone();
     let screen = if agent.quiet {
         Screen::quiet()
@@ -35,7 +38,13 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         Screen::live()
     };
     let is_new = known.is_none();
-    let mut host = Host::open(agent.clone(), handle, screen, QuestionTarget::Terminal)?;
+    let mut host = Host::open(
+        agent.clone(),
+        settings,
+        handle,
+        screen,
+        QuestionTarget::Terminal,
+    )?;
     if agent.json {
         view::session(host.id().as_str(), is_new, out)?;
     }

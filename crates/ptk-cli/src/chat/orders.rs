@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
@@ -178,7 +179,7 @@ fn entry(session: &Overview, about: Option<String>) -> Entry {
 }
 
 async fn list_sessions(host: &Host, words: Option<&str>) -> Result<Told> {
-    let workspace = sessions::workspace(&host.args.config)?;
+    let workspace = sessions::workspace(host.settings.folder())?;
     let store = host.store();
     let mut entries = Vec::new();
     match words {
@@ -280,10 +281,10 @@ async fn export_session(host: &Host, path: Option<PathBuf>) -> Result<Told> {
 }
 
 fn take_back(host: &mut Host, extent: Extent) {
-    let (config, session) = (host.args.config.clone(), host.id().as_str().to_owned());
+    let (settings, session) = (Arc::clone(&host.settings), host.id().as_str().to_owned());
     host.block(move || {
         Done::Undone((|| {
-            let undo = undo::open(&config)?;
+            let undo = undo::open(&settings)?;
             let calls = undo.list()?;
             let last = calls
                 .iter()
@@ -306,10 +307,10 @@ fn take_back(host: &mut Host, extent: Extent) {
 fn redo(host: &mut Host) -> Result<Told> {
     let last = host.undone.last().cloned();
     let last = last.ok_or_else(|| anyhow!("nothing was taken back in this chat"))?;
-    let config = host.args.config.clone();
+    let settings = Arc::clone(&host.settings);
     host.block(move || {
         Done::Redone((|| {
-            let undo = undo::open(&config)?;
+            let undo = undo::open(&settings)?;
             let (_, text) = undone(&undo, &Selection::Call(last))?;
             Ok(text.replacen("undone: ", "done again: ", 1))
         })())
@@ -330,7 +331,8 @@ fn undone(undo: &ptk_undo::Undo, selection: &Selection) -> Result<(String, Strin
 /// The models that can be chosen.
 fn models(host: &Host) -> Told {
     let mut entries = Vec::new();
-    for (name, about) in crate::agent::named_models(&host.args.config).unwrap_or_default() {
+    let declared = host.settings.models().unwrap_or_default();
+    for (name, about) in declared.places() {
         entries.push(Entry {
             command: ChatCommand::Model(Some(name.clone())),
             name,
@@ -388,7 +390,7 @@ fn split_model(name: &str) -> (Option<String>, Option<String>) {
 }
 
 fn dialects(host: &Host) -> Result<Told> {
-    let (registry, _) = crate::agent::dialects(&host.args.config)?;
+    let registry = host.settings.dialects_to_run()?;
     let names = crate::engine::read_dialects(&registry);
     let entries = names.into_iter().map(|name| Entry {
         command: ChatCommand::Dialect(Some(name.clone())),

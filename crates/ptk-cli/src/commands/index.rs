@@ -1,7 +1,6 @@
 //! `ptk index`: builds the code index of a workspace, or updates it.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ const QUIET: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
-    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
+    let folder = config::workspace_folder(&args.config);
     let index = code::index(&Workspace::open(&folder)?)?;
     let long = Long::begin()?;
     // Before the first update, so that no change is missed.

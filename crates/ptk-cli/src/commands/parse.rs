@@ -10,11 +10,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::ParseArgs;
+use crate::config::Settings;
 use crate::engine::{self, Request};
 use crate::exit::{self, Exit};
 use crate::explain::{self, Palette};
 use crate::input::{self, Lines};
-use crate::{config, tool_defs};
+use crate::tool_defs;
 
 /// The defaults for replies without settings of their own.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "{}", engine::repair(&args.source.read()?)?)?;
         return Ok(Exit::Success);
     }
-    let registry = config::dialects(&args.config)?;
+    let registry = Settings::read(&args.config)?.dialects()?;
     engine::check_read(&registry, &args.dialect)?;
     let tools = args
         .tool_defs

@@ -1,7 +1,6 @@
 //! `ptk permissions`: which calls run without asking, and which never run.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -9,12 +8,9 @@ use ptk_permission::{Action, Mode};
 use ptk_protocol::schema::suggest;
 use serde_json::json;
 
-use crate::args::{
-    ConfigArgs, ListPermissionsArgs, PermissionsCommand, RemovePermissionArgs, TrustArgs,
-};
-use crate::config::{self, Config, Withheld};
+use crate::args::{ListPermissionsArgs, PermissionsCommand, RemovePermissionArgs, TrustArgs};
+use crate::config::{Settings, Withheld};
 use crate::exit::Exit;
-use crate::permissions::{Gathered, gather};
 use crate::terminal::Terminal;
 use crate::view::clean::in_line;
 
@@ -26,18 +22,11 @@ pub(crate) fn run(command: &PermissionsCommand, out: &mut impl Write) -> Result<
     }
 }
 
-/// The configuration, and the permissions with it.
-fn here(args: &ConfigArgs) -> Result<(Config, Gathered)> {
-    let config = config::read(args)?;
-    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
-    let gathered = gather(&config, &folder)?;
-    Ok((config, gathered))
-}
-
 fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
-    let (config, here) = here(&args.config)?;
+    let settings = Settings::read(&args.config)?;
+    let here = settings.permissions()?;
     let granted = match &here.untrusted {
-        Some(declared) => declared.entries(&config.name())?,
+        Some(declared) => declared.entries(&settings.name())?,
         None => Vec::new(),
     };
     let granted = granted.into_iter().filter(|it| it.action == Action::Allow);
@@ -67,7 +56,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     if all.is_empty() {
         writeln!(out, "No rules.")?;
     }
-    let withheld = withheld(&config, &here)?;
+    let withheld = settings.withheld()?;
     let rules = |it: &&Withheld| it.name != "permissions.allow";
     for Withheld { name, value } in withheld.iter().filter(rules) {
         writeln!(
@@ -75,7 +64,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
             "- {}  {}  {}",
             in_line(name),
             in_line(value),
-            config.name()
+            settings.name()
         )?;
     }
     let mode = match here.mode.unwrap_or_default() {
@@ -88,15 +77,16 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(
             out,
             "- does not count: {} may have come with code of others. `ptk permissions trust` lets it.",
-            config.name()
+            settings.name()
         )?;
     }
     Ok(Exit::Success)
 }
 
 fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
-    let (config, here) = here(&args.config)?;
-    let file = here.file.context(
+    let settings = Settings::read(&args.config)?;
+    let here = settings.permissions()?;
+    let file = here.file.as_ref().context(
         "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
     )?;
     let rule = args.rule.trim();
@@ -106,7 +96,7 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     }
     let rules: Vec<String> = here.entries.iter().map(|it| it.rule.to_string()).collect();
     if rules.iter().any(|known| known == rule) {
-        bail!("{rule} stands in {}; edit that file", config.name());
+        bail!("{rule} stands in {}; edit that file", settings.name());
     }
     let near = suggest::nearest(rule, rules.iter().map(String::as_str));
     let near = near.map_or_else(
@@ -116,25 +106,16 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     Err(anyhow!("rule {rule} not found; {near}"))
 }
 
-/// The settings that are withheld because the configuration is not trusted.
-fn withheld(config: &Config, here: &Gathered) -> Result<Vec<Withheld>> {
-    let mut withheld = config.withheld()?;
-    if here.is_trusted {
-        // In a file that the user named, only permissions are withheld.
-        withheld.retain(|it| here.untrusted.is_some() && it.is_permission());
-    }
-    Ok(withheld)
-}
-
 fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
-    let (config, here) = here(&args.config)?;
-    let name = in_line(&config.name());
-    let withheld = withheld(&config, &here)?;
+    let settings = Settings::read(&args.config)?;
+    let here = settings.permissions()?;
+    let name = in_line(&settings.name());
+    let withheld = settings.withheld()?;
     if withheld.is_empty() {
         writeln!(out, "Nothing to trust: {name} grants no permissions.")?;
         return Ok(Exit::Success);
     }
-    let file = here.file.context(
+    let file = here.file.as_ref().context(
         "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
     )?;
     writeln!(out, "Once {name} is trusted, this counts:\n")?;
@@ -148,7 +129,7 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     if !args.yes && !is_agreed(&name)? {
         return Ok(Exit::Failed);
     }
-    file.trust(&here.workspace, &config.fingerprint())?;
+    file.trust(&here.workspace, &settings.fingerprint())?;
     writeln!(out, "Trusted {name}.")?;
     Ok(Exit::Success)
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::agent::{self, MEMORY};
 use crate::args::{DIALECTS, ProbeArgs};
+use crate::config::Settings;
 use crate::engine;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -21,8 +22,9 @@ const LIKELY: [&str; 4] = ["ptk", "hermes", "xml", "function"];
 const ALL: &str = "all";
 
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
-    let model = agent::chosen(&args.model, &args.config)?.model;
-    let (dialects, _) = agent::dialects(&args.config)?;
+    let settings = Settings::read(&args.config)?;
+    let model = agent::chosen(&args.model, &settings)?.model;
+    let dialects = agent::dialects(&settings)?;
     let ways = ways(args, &model, &dialects)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -7,11 +7,12 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::args::{DIALECT, PromptArgs};
+use crate::config::Settings;
 use crate::exit::Exit;
-use crate::{config, engine, tool_defs};
+use crate::{engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
-    let registry = config::dialects(&args.config)?;
+    let registry = Settings::read(&args.config)?.dialects()?;
     engine::check_taught(&registry, DIALECT, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
     let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style)?;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, SessionHandle};
 use crate::args::ReplayArgs;
+use crate::config::Settings;
 use crate::exit::Exit;
 use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
@@ -27,11 +28,12 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<Exit> {
             return Err(sessions::unknown(&args.session));
         };
         let found = sessions::existing(&store, &args.session).await?;
-        if let Err(error) = sessions::check_place(&found, &args.config) {
+        let settings = Settings::read(&args.config)?;
+        if let Err(error) = sessions::check_place(&found, settings.folder()) {
             writeln!(printer::stderr(), "By the rules of this folder: {error}.")?;
         }
         let handle = SessionHandle::known(store, found).await?;
-        let agent = Agent::to_replay(args, &handle)?;
+        let agent = Agent::to_replay(args, &settings, &handle)?;
         let replay = agent.ptk.replay(&handle.id, agent.options).await?;
         replay.ok_or_else(|| sessions::unknown(&args.session))
     })?;

@@ -1,6 +1,7 @@
 //! `ptk run` and `ptk resume`: one turn of a model with tools.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
 use crate::approver::approver;
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
-use crate::config;
+use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
@@ -42,8 +43,9 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let handle = SessionHandle::wanted(&args.session, &args.agent.config).await?;
-        work(&args.agent, handle, Task::Prompt(prompt), out).await
+        let settings = Settings::read(&args.agent.config)?;
+        let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
+        work(&args.agent, &settings, handle, Task::Prompt(prompt), out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
@@ -52,22 +54,23 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
 pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
+        let settings = Settings::read(&args.agent.config)?;
         let store = sessions::open()?;
         let found = match &args.session {
             Some(text) => sessions::existing(&store, text).await?,
-            None => last_open(&store, args).await?,
+            None => last_open(&store, settings.folder()).await?,
         };
         sessions::check_resumable(&found)?;
-        let handle = SessionHandle::here(store, found, &args.agent.config).await?;
-        work(&args.agent, handle, Task::Resume, out).await
+        let handle = SessionHandle::here(store, found, settings.folder()).await?;
+        work(&args.agent, &settings, handle, Task::Resume, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
 }
 
 /// The last session of the workspace that was interrupted.
-async fn last_open(store: &SqliteStore, args: &ResumeArgs) -> Result<Overview> {
-    let workspace = sessions::workspace(&args.agent.config)?;
+async fn last_open(store: &SqliteStore, folder: &Path) -> Result<Overview> {
+    let workspace = sessions::workspace(folder)?;
     let last = sessions::last(store, &workspace, true).await?;
     last.ok_or_else(|| {
         anyhow!("no session of this workspace was interrupted; `ptk sessions list` shows them")
@@ -125,6 +128,7 @@ fn piped() -> Result<String> {
 /// Runs the task, shows it, and returns how it ended.
 async fn work(
     args: &AgentArgs,
+    settings: &Settings,
     handle: SessionHandle,
     task: Task,
     out: &mut impl Write,
@@ -140,13 +144,13 @@ async fn work(
         Task::Prompt(_) => 0,
         Task::Resume => handle.given,
     };
-    let kept = config::sessions(&args.config)?;
+    let kept = settings.sessions()?;
     let face = Face {
         screen: &screen,
         approver: &|workspace, note| approver(workspace, note, screen.clone()),
         tools: None,
     };
-    let agent = Agent::new(args, &handle, given, &face)?;
+    let agent = Agent::new(args, settings, &handle, given, &face)?;
     let types = EventType::ALL.iter().copied();
     let (filter, mut view): (_, Box<dyn View>) = if args.json {
         view::session(handle.id.as_str(), handle.known.is_none(), out)?;

@@ -41,7 +41,7 @@ const IN_ADDRESS: &AsciiSet = &CONTROLS
 
 pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
     let query = query(args)?;
-    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
+    let folder = config::workspace_folder(&args.config);
     let index = code::index(&Workspace::open(&folder)?)?;
     if !args.no_update {
         let long = Long::begin()?;

@@ -13,9 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, MEMORY};
 use crate::args::{AccessLog, ServeArgs};
+use crate::config::Settings;
 use crate::engine;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
+use crate::models::Models;
 use crate::printer::{self, Notation};
 
 /// The variable with the key of a server that is given only by its address.
@@ -24,7 +26,9 @@ const UPSTREAM_KEY: &str = "PTK_API_KEY";
 const KEY: &str = "PTK_SERVE_KEY";
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
-    let gateway = gateway(args)?;
+    let settings = Settings::read(&args.config)?;
+    let gateway = gateway(args, &settings)?;
+    let note = settings.note(|_| true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
         .enable_all()
@@ -41,7 +45,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         let mut stderr = printer::stderr();
         // The process that started it waits for this line.
         let _ = writeln!(stderr, "listening on http://{address}");
-        if let (_, Some(note)) = agent::dialects(&args.config)? {
+        if let Some(note) = note {
             let _ = writeln!(stderr, "{note}");
         }
         let end = CancellationToken::new();
@@ -62,8 +66,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     })
 }
 
-fn gateway(args: &ServeArgs) -> Result<Gateway> {
-    let (dialects, _) = agent::dialects(&args.config)?;
+fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
+    let dialects = agent::dialects(settings)?;
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
         engine::check_taught(&dialects, "--dialect <NAME>", dialect)?;
     }
@@ -87,13 +91,13 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
         })
         .log(log(args.access_log));
     if let Some(names) = &args.tools {
-        let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, &args.config)?;
+        let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, settings)?;
         builder = builder.tools(Some(HostedTools::of_manager(manager, &names)?));
     }
     if let Some(folder) = ptk_sandbox::state_folder() {
         builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
     }
-    Ok(models(builder, args)?.build()?)
+    Ok(models(builder, args, settings)?.build()?)
 }
 
 /// The log of requests, if it is enabled.
@@ -136,17 +140,21 @@ fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
 }
 
 /// Adds the models to serve.
-fn models(mut builder: GatewayBuilder, args: &ServeArgs) -> Result<GatewayBuilder> {
+fn models(
+    mut builder: GatewayBuilder,
+    args: &ServeArgs,
+    settings: &Settings,
+) -> Result<GatewayBuilder> {
     if let Some(address) = &args.upstream {
         let provider = HttpProvider::at(Kind::OpenAi, address)?;
         let key = Key::of_variables(&[UPSTREAM_KEY]);
         return Ok(builder.server(Model::new(provider.key(key))));
     }
     let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    let named = agent::named(&args.config)?;
+    let named = Models::of(settings)?.all();
     let is_chosen = said(&args.model.provider) || said(&args.model.model);
     if is_chosen || named.is_empty() {
-        let chosen = agent::chosen(&args.model, &args.config)?;
+        let chosen = agent::chosen(&args.model, settings)?;
         builder = builder.any(std::iter::once(chosen.model).chain(chosen.fallbacks));
     }
     let is_only = named.len() == 1 && !is_chosen;

@@ -17,6 +17,7 @@ use crate::args::{
     ForkSessionArgs, ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs,
     SessionsCommand, ShowSessionArgs,
 };
+use crate::config;
 use crate::exit::Exit;
 use crate::printer::{self, Style};
 use crate::sessions::{self, short};
@@ -66,7 +67,7 @@ fn workspace(args: &ScopeArgs) -> Result<Option<String>> {
     if args.all {
         return Ok(None);
     }
-    sessions::workspace(&args.config).map(Some)
+    sessions::workspace(&config::workspace_folder(&args.config)).map(Some)
 }
 
 async fn list(args: &ScopeArgs, out: &mut impl Write) -> Result<Exit> {
@@ -351,10 +352,11 @@ const fn told(thoughts: bool) -> Thoughts {
 }
 
 async fn import(args: &ImportSessionsArgs, out: &mut impl Write) -> Result<Exit> {
-    let workspace = sessions::workspace(&ConfigArgs {
+    let folder = config::workspace_folder(&ConfigArgs {
         workspace: args.workspace.clone(),
         config: None,
-    })?;
+    });
+    let workspace = sessions::workspace(&folder)?;
     let store = sessions::open()?;
     let mut lines = BufReader::new(args.source.open()?);
     let imported = export::import_json_lines(&store, &mut lines, Some(&workspace)).await?;

@@ -1,7 +1,6 @@
 //! `ptk tools`: lists the tools, shows one, calls one.
 
 use std::io::{Read as _, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -17,11 +16,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
-use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
-use crate::config::{self, Tools, Withheld};
+use crate::args::{CallToolArgs, Cli, ListToolsArgs, ShowToolArgs, ToolsCommand};
+use crate::config::{Settings, Tools, Withheld};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::permissions::gather;
+use crate::permissions;
 use crate::person::ToolReport;
 use crate::printer;
 use crate::view::Screen;
@@ -40,20 +39,12 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
     }
 }
 
-/// All tools: the built-in ones and the declared ones.
-fn all(args: &ConfigArgs) -> Result<Tools> {
-    let config = config::read(args)?;
-    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
-    let is_trusted = gather(&config, &folder)?.is_trusted;
-    config.tools(is_trusted)
-}
-
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     let Tools {
         registry,
         untrusted,
         ..
-    } = all(&args.config)?;
+    } = Settings::read(&args.config)?.tools()?;
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
     let width = longest(&mut registry.toolset().names().map(str::len));
     let effects_width = longest(&mut registry.iter().map(|tool| tool.effects().to_string().len()));
@@ -135,7 +126,7 @@ fn usage(name: &str, message: &str) -> anyhow::Error {
 }
 
 fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let tools = all(&args.config)?;
+    let tools = Settings::read(&args.config)?.tools()?;
     let tool = find(&tools, &args.name, "show")?;
     let spec = tool.spec();
     if args.json {
@@ -212,10 +203,9 @@ fn arguments(given: &str) -> Result<Arguments> {
 }
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let config = config::read(&args.config)?;
-    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
-    let gathered = gather(&config, &folder)?;
-    let tools = config.tools(gathered.is_trusted)?;
+    let settings = Settings::read(&args.config)?;
+    let here = settings.permissions()?;
+    let tools = settings.tools()?;
     find(&tools, &args.name, "call")?;
     let Tools {
         registry,
@@ -223,28 +213,26 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         ..
     } = tools;
     let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
-    let workspace = Workspace::open(&folder)?.with_temp()?;
-    let note = gathered.untrusted.as_ref().map(|_| {
-        let name = config.name();
+    let workspace = Workspace::open(settings.folder())?.with_temp()?;
+    let note = here.untrusted.as_ref().map(|_| {
+        let name = settings.name();
         format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
-    let approver = approver(gathered.workspace.clone(), note, Screen::default());
-    if !gathered.is_trusted {
-        let mut withheld = config.withheld().unwrap_or_default();
-        withheld.retain(Withheld::is_about_tools);
-        if let Some(note) = config::note(&config.name(), &withheld) {
-            writeln!(printer::stderr(), "{note}")?;
-        }
+    let approver = approver(here.workspace.clone(), note, Screen::default());
+    let note = settings.note(Withheld::is_about_tools);
+    if let Some(note) = note.unwrap_or_default() {
+        writeln!(printer::stderr(), "{note}")?;
     }
+    let mode = args.approve.map(Mode::from);
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
         .snippet_format(snippet_format)
-        .undo(config::undo(&config, gathered.is_trusted)?)
-        .sandbox(config::sandbox(&args.sandbox, &args.config)?)
+        .undo(settings.undo()?)
+        .sandbox(settings.sandbox(&args.sandbox)?)
         .approver(approver)
         .review(args.review)
-        .permissions(gathered.permissions(args.approve.map(Mode::from), &Screen::default()))
+        .permissions(permissions::for_tools(here, mode, &Screen::default()))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());
     let runtime = tokio::runtime::Builder::new_multi_thread()

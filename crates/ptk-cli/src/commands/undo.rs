@@ -1,7 +1,6 @@
 //! `ptk undo`: reverts changes of tools in a workspace.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
@@ -11,10 +10,9 @@ use ptk_undo::{
 };
 use serde_json::{Value, json};
 
-use crate::args::{ConfigArgs, UndoArgs};
-use crate::config;
+use crate::args::UndoArgs;
+use crate::config::Settings;
 use crate::exit::{self, Exit};
-use crate::permissions::gather;
 use crate::printer;
 use crate::view::age;
 
@@ -22,7 +20,7 @@ use crate::view::age;
 const MAX_SHOWN: usize = 5;
 
 pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
-    let undo = open(&args.config)?;
+    let undo = open(&Settings::read(&args.config)?)?;
     if args.list {
         return list(&undo, args.json, out);
     }
@@ -33,22 +31,16 @@ pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// Opens the recorded changes of a workspace.
-pub(crate) fn open(args: &ConfigArgs) -> Result<Undo> {
-    let config = config::read(args)?;
-    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
-    let is_trusted = gather(&config, &folder)?.is_trusted;
-    let options = config::undo(&config, is_trusted)?;
-    if !is_trusted {
-        let mut withheld = config.withheld().unwrap_or_default();
-        withheld.retain(|setting| setting.name == "undo");
-        if let Some(note) = config::note(&config.name(), &withheld) {
-            exit::note(&note);
-        }
+pub(crate) fn open(settings: &Settings) -> Result<Undo> {
+    let options = settings.undo()?;
+    let note = settings.note(|setting| setting.name == "undo");
+    if let Some(note) = note.unwrap_or_default() {
+        exit::note(&note);
     }
     if !options.enabled {
         bail!("undo is switched off: ptk.toml has `enabled = false` under `[undo]`");
     }
-    let workspace = Workspace::open(folder)?.with_temp()?;
+    let workspace = Workspace::open(settings.folder())?.with_temp()?;
     Ok(Undo::open(workspace, &options)?)
 }
 

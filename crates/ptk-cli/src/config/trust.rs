@@ -14,11 +14,20 @@ use ptk_tools::tools;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use toml::Spanned;
 
-use super::{
-    CodeContext, Config, DialectSections, Helper, HelperSection, Run, RunSection, ToolSections,
-};
-use crate::models::Models;
+use super::file::{ConfigFile, Sections};
+use super::sections::{CodeContext, Helper, Run};
 use crate::view::clean::in_line;
+
+/// Which settings of the workspace's or named file count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// All: the user has agreed to this exact content.
+    Full,
+    /// All but what it allows: the user named the file.
+    AllButPermissions,
+    /// Those that are harmless or stricter.
+    StricterOnly,
+}
 
 /// A setting that is withheld until the file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,24 +40,6 @@ pub(crate) struct Withheld {
 
 /// The default timeout of a checker, in seconds.
 const CHECKER_TIMEOUT: u64 = 120;
-
-/// Which files may have a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// A workspace's file, for each setting as decided in this module.
-    Vetted,
-    /// Only the user's own file: commands reject it in a workspace's, trusted
-    /// or not.
-    UserOnly,
-}
-
-impl Withheld {
-    /// Whether it is a permission. Those are withheld even in a file that the
-    /// user named.
-    pub(crate) fn is_permission(&self) -> bool {
-        self.name.starts_with("permissions.")
-    }
-}
 
 impl Withheld {
     /// Whether it changes the built-in tools: what they run, show and keep.
@@ -210,7 +201,7 @@ pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> C
 }
 
 /// The settings of `[permissions]` that count: what is stricter.
-pub(crate) fn permissions(
+pub(super) fn permissions(
     own: ptk_permission::Declaration,
     withheld: &mut Vec<Withheld>,
 ) -> ptk_permission::Declaration {
@@ -277,53 +268,62 @@ fn undo(own: ptk_undo::Options, withheld: &mut Vec<Withheld>) {
     withhold(withheld, "undo", &what);
 }
 
-impl Config {
-    /// All settings of the file that are withheld.
-    pub(crate) fn withheld(&self) -> Result<Vec<Withheld>> {
-        let mut withheld = Vec::new();
-        permissions(self.permissions()?, &mut withheld);
-        let RunSection { run: user } = if self.is_named {
-            RunSection::default()
-        } else {
-            super::user()?.sections()?
-        };
-        let RunSection { run: own } = self.sections()?;
-        run(own, &user, &mut withheld);
-        let mut models = Models::default();
-        self.declare(&mut models)?;
-        for (name, value) in models.described() {
-            withhold(&mut withheld, &format!("models.{name}"), &value);
-        }
-        let HelperSection { helper: own } = self.sections()?;
-        if let Some(own) = own {
-            helper(own, &mut withheld);
-        }
-        let DialectSections { dialects } = self.sections()?;
-        for declared in dialects.into_iter().map(Spanned::into_inner) {
-            let value = "reads replies in a form of its own";
-            withhold(&mut withheld, &format!("dialects.{}", declared.name), value);
-        }
-        let ToolSections {
-            tools,
-            diagnostics: checkers,
-            // Harmless: how code is shown.
-            snippet_format: _,
-            code_context: context,
-        } = self.sections()?;
-        for tool in tools.into_iter().map(Spanned::into_inner) {
-            withhold(&mut withheld, &format!("tools.{}", tool.name), &tool.told());
-        }
-        diagnostics(checkers, &mut withheld);
-        code_context(&context, &mut withheld);
-        if self.has("undo")? {
-            undo(self.undo()?, &mut withheld);
-        }
-        Ok(withheld)
+/// All settings of an untrusted file that are withheld. `user` are the user's
+/// own settings of runs.
+pub(super) fn withheld(file: &ConfigFile, user: &Run) -> Result<Vec<Withheld>> {
+    let Sections {
+        run: own,
+        models: _,
+        helper: small,
+        dialects,
+        tools,
+        diagnostics: checkers,
+        // Harmless: how code is shown.
+        snippet_format: _,
+        code_context: context,
+        undo: kept,
+        permissions: _,
+        // Refused by the commands that need them.
+        sandbox: _,
+        sessions: _,
+        #[cfg(feature = "browser")]
+            pages: _,
+        #[cfg(feature = "browser")]
+            browser: _,
+    } = &file.sections;
+    let mut withheld = withheld_permissions(file)?;
+    run(own.get_or_default()?, user, &mut withheld);
+    for (name, value) in file.models()?.described() {
+        withhold(&mut withheld, &format!("models.{name}"), &value);
     }
+    if let Some(own) = small.get()? {
+        helper(own, &mut withheld);
+    }
+    for declared in dialects.get_or_default()? {
+        let name = &declared.get_ref().name;
+        let value = "reads replies in a form of its own";
+        withhold(&mut withheld, &format!("dialects.{name}"), value);
+    }
+    for tool in tools.get_or_default()?.into_iter().map(Spanned::into_inner) {
+        withhold(&mut withheld, &format!("tools.{}", tool.name), &tool.told());
+    }
+    diagnostics(checkers.get_or_default()?, &mut withheld);
+    code_context(&context.get_or_default()?, &mut withheld);
+    if let Some(own) = kept.get()? {
+        undo(own, &mut withheld);
+    }
+    Ok(withheld)
+}
+
+/// The permissions of an untrusted file that are withheld.
+pub(super) fn withheld_permissions(file: &ConfigFile) -> Result<Vec<Withheld>> {
+    let mut withheld = Vec::new();
+    permissions(file.permissions()?, &mut withheld);
+    Ok(withheld)
 }
 
 /// The note about withheld settings.
-pub(crate) fn note(file: &str, withheld: &[Withheld]) -> Option<String> {
+pub(super) fn note(file: &str, withheld: &[Withheld]) -> Option<String> {
     if withheld.is_empty() {
         return None;
     }

@@ -1,0 +1,164 @@
+//! The sections of a configuration file as they are written, and their values.
+
+use std::num::{NonZero, NonZeroU32};
+#[cfg(feature = "browser")]
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ptk::{ChooseFiles, Shorten, SmallModel};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+
+use crate::args;
+
+/// Settings of runs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// The provider.
+    pub(crate) provider: Option<String>,
+    /// The model's name.
+    pub(crate) model: Option<String>,
+    /// The dialect in which it is taught to call tools.
+    pub(crate) dialect: Option<String>,
+    /// The tools that it is offered.
+    pub(crate) tools: Option<Vec<String>>,
+    /// The most times that it is asked.
+    #[serde(default, deserialize_with = "read_positive")]
+    pub(crate) max_iterations: Option<u32>,
+    /// The most tool calls.
+    pub(crate) max_tool_calls: Option<u32>,
+    /// The timeout of a run.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(crate) timeout: Option<Duration>,
+    /// The context window of the model in tokens.
+    #[serde(default, deserialize_with = "read_positive")]
+    pub(crate) context_window: Option<u32>,
+    /// What to do when a conversation no longer fits.
+    pub(crate) compaction: Option<CompactionName>,
+}
+
+impl Run {
+    /// These settings, and those of `other` where there are none.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            provider: self.provider.or(other.provider),
+            model: self.model.or(other.model),
+            dialect: self.dialect.or(other.dialect),
+            tools: self.tools.or(other.tools),
+            max_iterations: self.max_iterations.or(other.max_iterations),
+            max_tool_calls: self.max_tool_calls.or(other.max_tool_calls),
+            timeout: self.timeout.or(other.timeout),
+            context_window: self.context_window.or(other.context_window),
+            compaction: self.compaction.or(other.compaction),
+        }
+    }
+}
+
+/// What to do when a conversation no longer fits.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompactionName {
+    Drop,
+    Summarise,
+}
+
+/// The retention of sessions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sessions {
+    /// Sessions without a new entry for longer are removed.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(crate) max_age: Option<Duration>,
+    /// Only the last sessions, up to this many, are kept.
+    pub(crate) max_sessions: Option<u64>,
+}
+
+/// A small model that helps the one that answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Helper {
+    /// Its name in `[models]`.
+    pub(crate) model: String,
+    /// Whether it chooses files before the main model is asked.
+    #[serde(default)]
+    pub(super) choose_files: bool,
+    /// Results with more tokens are shortened by it.
+    pub(super) shorten_above: Option<u64>,
+    /// Its timeout for each request.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(super) timeout: Option<Duration>,
+}
+
+impl Helper {
+    /// Builds the helper from its model.
+    pub(crate) fn of(&self, model: ptk::Model) -> SmallModel {
+        let mut small = SmallModel::of(model);
+        if self.choose_files {
+            small = small.choosing_files(ChooseFiles::default());
+        }
+        if let Some(above) = self.shorten_above {
+            small = small.shortening(Shorten {
+                above,
+                ..Shorten::default()
+            });
+        }
+        match self.timeout {
+            Some(time) => small.timeout(time),
+            None => small,
+        }
+    }
+}
+
+/// Settings of the code context tool.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CodeContext {
+    /// The token limit of one call.
+    pub(super) token_limit: Option<NonZero<u64>>,
+}
+
+/// Settings of the browser.
+#[cfg(feature = "browser")]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BrowserOptions {
+    /// The folder of the profile, instead of one for each page.
+    pub(crate) profile: Option<PathBuf>,
+    /// Whether to run without a window.
+    pub(crate) headless: Option<bool>,
+    /// The executable of the browser.
+    pub(crate) chromium: Option<PathBuf>,
+    /// A file with cookies.
+    pub(crate) cookies: Option<PathBuf>,
+}
+
+/// Reads a whole number from 1.
+pub(super) fn read_positive<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    Ok(Some(NonZeroU32::deserialize(deserializer)?.get()))
+}
+
+/// Reads a number of seconds, or a time with its unit.
+fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    struct DurationVisitor;
+
+    impl Visitor<'_> for DurationVisitor {
+        type Value = Duration;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a time, such as 90 or \"5m\"")
+        }
+
+        fn visit_i64<E: Error>(self, seconds: i64) -> Result<Duration, E> {
+            self.visit_str(&seconds.to_string())
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Duration, E> {
+            args::duration(text).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_any(DurationVisitor).map(Some)
+}

@@ -1,0 +1,56 @@
+//! The tools that a configuration makes available.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use ptk_tools::{SnippetFormat, Typed, tools};
+
+use super::file::ConfigFile;
+use super::trust;
+use crate::code;
+
+/// The available tools.
+pub(crate) struct Tools {
+    pub(crate) registry: ptk_tools::Registry,
+    pub(crate) snippet_format: SnippetFormat,
+    /// Names of the declared tools.
+    pub(crate) declared: Vec<String>,
+    /// Names of tools that are declared in an untrusted file.
+    pub(crate) untrusted: Vec<String>,
+}
+
+/// The built-in tools and those that the file declares, and how they show code.
+/// Declared ones count only in a trusted file.
+pub(super) fn available(file: &ConfigFile, is_trusted: bool) -> Result<Tools> {
+    let mut code_context = file.sections.code_context.get_or_default()?;
+    let mut diagnostics = file.sections.diagnostics.get_or_default()?;
+    let snippet_format = file.sections.snippet_format.get_or_default()?;
+    let tools = file.sections.tools.get_or_default()?;
+    if !is_trusted {
+        let withheld = &mut Vec::new();
+        code_context = trust::code_context(&code_context, withheld);
+        diagnostics = trust::diagnostics(diagnostics, withheld);
+    }
+    let mut registry = tools::all(diagnostics)?;
+    registry.register(Typed::new(code::tool(code_context.token_limit)))?;
+    let (mut added, mut untrusted) = (Vec::new(), Vec::new());
+    for declared in tools {
+        let start = declared.span().start;
+        let place = || file.place(start);
+        let tool = declared.into_inner().into_tool();
+        let tool = tool.map_err(|error| anyhow!("{}: {error}", place()))?;
+        if !is_trusted {
+            untrusted.push(tool.spec().name.clone());
+            continue;
+        }
+        added.push(tool.spec().name.clone());
+        let registered = registry.register_shared(Arc::from(tool));
+        registered.map_err(|error| anyhow!("{}: {error}", place()))?;
+    }
+    Ok(Tools {
+        registry,
+        snippet_format,
+        declared: added,
+        untrusted,
+    })
+}
