@@ -23,6 +23,7 @@ mod killing;
 mod models;
 mod named;
 mod pane;
+mod reading_once;
 mod real;
 mod replaying;
 mod scene;
