@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, ValueDeserializer};
 
-use super::mistakes::{in_words, with_near};
+use super::mistakes::{in_words, with_suggestion};
 use super::models::{DeclaredModel, DeclaredModels};
 #[cfg(feature = "browser")]
 use super::sections::BrowserOptions;
@@ -278,10 +278,11 @@ fn unknown_section(table: &DeTable<'_>, text: &ConfigText) -> Option<String> {
     let is_known = |name: &str| SECTIONS.iter().any(|(known, _)| *known == name);
     let unknown = table.keys().filter(|name| !is_known(name.get_ref()));
     let name = unknown.min_by_key(|name| name.span().start)?;
-    let known = SECTIONS.map(|(known, _)| format!("`{known}`")).join(", ");
+    let quoted = SECTIONS.map(|(known, _)| format!("`{known}`")).join(", ");
     let (place, name) = (text.place(name.span().start), name.get_ref());
-    let message = format!("unknown section `{name}`, expected one of {known}");
-    Some(format!("{place}: {}", with_near(&message)))
+    let message = format!("{place}: unknown section `{name}`, expected one of {quoted}");
+    let known = SECTIONS.iter().map(|(known, _)| *known);
+    Some(with_suggestion(&message, name, known))
 }
 
 /// The text of a file, and where it is from.
@@ -295,7 +296,7 @@ impl ConfigText {
     /// A mistake with its position, or `start` if it has none.
     fn mistake(&self, error: &toml::de::Error, start: usize) -> String {
         let place = self.place(error.span().map_or(start, |span| span.start));
-        format!("{place}: {}", with_near(&in_words(error.message())))
+        format!("{place}: {}", in_words(error.message()))
     }
 
     fn place(&self, offset: usize) -> String {

@@ -1,33 +1,50 @@
-//! Error messages for a configuration.
+//! Mistakes in a configuration, in plain words.
+//!
+//! Serde reports a mistake as a finished sentence in terms of Rust, such as
+//! "invalid type: integer `3`, expected struct Run". TOML's errors keep nothing
+//! but that sentence, so the forms that [`serde::de::Error`] documents are
+//! matched here. Any other sentence stays as it is.
 
 use ptk_protocol::schema::suggest;
 
-/// Adds a suggestion to a message: of "unknown field `a`, expected one of `b`,
-/// `c`" the name that is closest to `a`.
-pub(super) fn with_near(message: &str) -> String {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let near = match (message.starts_with("unknown "), quoted.next()) {
-        (true, Some(name)) => suggest::nearest(name, quoted),
-        _ => None,
-    };
-    match near {
-        Some(near) => format!("{message}; did you mean `{near}`?"),
-        None => message.to_owned(),
+/// How serde's sentences begin, and what is said instead.
+const BEGINNINGS: [(&str, &str); 3] = [
+    ("unknown variant", "unknown value"),
+    ("missing field", "missing:"),
+    ("wanted string or table", "expected a name"),
+];
+
+/// The message for a mistake.
+pub(super) fn in_words(message: &str) -> String {
+    let value = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| message.strip_prefix(start))
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    if let Some((found, wanted)) = value {
+        return format!("expected {}, and not {}", expected(wanted), read_as(found));
+    }
+    let reworded = BEGINNINGS.iter().find_map(|(start, instead)| {
+        let rest = message.strip_prefix(start)?;
+        Some(format!("{instead}{rest}"))
+    });
+    let message = reworded.unwrap_or_else(|| message.to_owned());
+    // Of "unknown field `a`, expected one of `b`, `c`", the names are quoted.
+    let mut names = message.split('`').skip(1).step_by(2);
+    match names.next() {
+        Some(name) if message.starts_with("unknown ") => with_suggestion(&message, name, names),
+        _ => message,
     }
 }
 
-/// Rewords the TOML parser's message for users.
-pub(super) fn in_words(message: &str) -> String {
-    let wrong = ["invalid type: ", "invalid value: "];
-    let rest = wrong.iter().find_map(|start| message.strip_prefix(start));
-    match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((found, wanted)) => {
-            format!("expected {}, and not {}", expected(wanted), read_as(found))
-        }
-        None => message
-            .replace("unknown variant", "unknown value")
-            .replace("wanted string or table", "expected a name")
-            .replace("missing field", "missing:"),
+/// A message, and the known name that is nearest to an unknown one.
+pub(super) fn with_suggestion<'a>(
+    message: &str,
+    unknown: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> String {
+    match suggest::nearest(unknown, known) {
+        Some(near) => format!("{message}; did you mean `{near}`?"),
+        None => message.to_owned(),
     }
 }
 
