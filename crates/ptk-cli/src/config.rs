@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Result, ensure};
+use ptk::store::Retention;
 use ptk_protocol::dialects::Registry;
 use ptk_tools::Sandbox;
 
@@ -27,7 +28,7 @@ use self::permissions::Origin;
 pub(crate) use self::permissions::WorkspacePermissions;
 #[cfg(feature = "browser")]
 use self::sections::BrowserOptions;
-pub(crate) use self::sections::{CompactionName, Helper, Run, Sessions};
+pub(crate) use self::sections::{CompactionName, Helper, Run};
 pub(crate) use self::tools::Tools;
 use self::trust::Trust;
 pub(crate) use self::trust::Withheld;
@@ -140,9 +141,10 @@ impl Settings {
         })
     }
 
-    /// The retention of sessions.
-    pub(crate) fn sessions(&self) -> Result<Sessions> {
-        self.user_only(|it| &it.sessions, "how long yours are kept")
+    /// Which sessions to keep.
+    pub(crate) fn retention(&self) -> Result<Retention> {
+        let sessions = self.user_only(|it| &it.sessions, "how long yours are kept")?;
+        Ok(sessions.retention())
     }
 
     /// The described pages.

@@ -7,8 +7,6 @@ use anyhow::{Result, anyhow, bail};
 use ptk::events::Redaction;
 use ptk::store::{Listing, Overview, Retention, SessionId, SqliteStore, Store, StoreError};
 
-use crate::config;
-
 /// The file in the state folder.
 const FILE: &str = "sessions.db";
 /// The prefix of generated ids, which users need not type.
@@ -192,16 +190,8 @@ pub(crate) fn check_place(session: &Overview, folder: &Path) -> Result<()> {
     }
 }
 
-/// Removes sessions according to the retention settings.
-pub(crate) async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreError> {
-    let mut retention = Retention::forever();
-    if let Some(age) = kept.max_age {
-        retention = retention.no_older_than(age);
-    }
-    if let Some(most) = kept.max_sessions {
-        // The session that was just written is always kept.
-        retention = retention.no_more_than(most.max(1));
-    }
+/// Removes sessions that are not to be retained.
+pub(crate) async fn tidy(store: &SqliteStore, retention: Retention) -> Result<(), StoreError> {
     if retention != Retention::forever() {
         retention.apply(store, SystemTime::now()).await?;
     }

@@ -410,8 +410,8 @@ impl Host {
             let _ = work.running.await;
         }
         self.handle.store.release(&self.handle.id).await?;
-        let kept = self.settings.sessions()?;
-        Ok(sessions::tidy(&self.handle.store, &kept).await?)
+        let retention = self.settings.retention()?;
+        Ok(sessions::tidy(&self.handle.store, retention).await?)
     }
 }
 

@@ -144,7 +144,7 @@ async fn work(
         Task::Prompt(_) => 0,
         Task::Resume => handle.given,
     };
-    let kept = settings.sessions()?;
+    let retention = settings.retention()?;
     let face = Face {
         screen: &screen,
         approver: &|workspace, note| approver(workspace, note, screen.clone()),
@@ -200,7 +200,7 @@ async fn work(
         }
     };
     handle.store.release(&handle.id).await?;
-    if let Err(error) = sessions::tidy(&handle.store, &kept).await {
+    if let Err(error) = sessions::tidy(&handle.store, retention).await {
         view.say(&format!("Old sessions could not be removed: {error}"), out)?;
     }
     Ok(exit)

@@ -5,6 +5,7 @@ use std::num::{NonZero, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ptk::store::Retention;
 use ptk::{ChooseFiles, Shorten, SmallModel};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -66,12 +67,27 @@ pub(crate) enum CompactionName {
 /// The retention of sessions.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Sessions {
+pub(super) struct Sessions {
     /// Sessions without a new entry for longer are removed.
     #[serde(default, deserialize_with = "read_duration")]
-    pub(crate) max_age: Option<Duration>,
+    max_age: Option<Duration>,
     /// Only the last sessions, up to this many, are kept.
-    pub(crate) max_sessions: Option<u64>,
+    max_sessions: Option<u64>,
+}
+
+impl Sessions {
+    /// Which sessions to keep.
+    pub(super) fn retention(&self) -> Retention {
+        let mut retention = Retention::forever();
+        if let Some(age) = self.max_age {
+            retention = retention.no_older_than(age);
+        }
+        if let Some(most) = self.max_sessions {
+            // The session that was just written is always kept.
+            retention = retention.no_more_than(most.max(1));
+        }
+        retention
+    }
 }
 
 /// A small model that helps the one that answers.
