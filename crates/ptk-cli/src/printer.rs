@@ -92,10 +92,6 @@ impl Style {
     pub(crate) const fn dimmed(self) -> Self {
         Self(self.0.dimmed())
     }
-
-    pub(crate) const fn italic(self) -> Self {
-        Self(self.0.italic())
-    }
 }
 
 impl fmt::Display for Style {
