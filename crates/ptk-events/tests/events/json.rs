@@ -218,7 +218,7 @@ fn names_that_were_written_before_are_read() {
             r#"{"type": "receive_message", "message": "Hi", "metadata": {"iterations": 1, "tool_calls": 2}}"#,
         ),
     ] {
-        let [before, now] = [before, now].map(|text| serde_json::from_str::<EventKind>(text));
+        let [before, now] = [before, now].map(serde_json::from_str::<EventKind>);
         assert_eq!(before.unwrap(), now.unwrap());
     }
     assert_eq!("receiveMessage".parse(), Ok(EventType::ReceiveMessage));
