@@ -36,12 +36,12 @@ fn calls_are_shown_and_the_answer_comes_in_colours() {
         json!(
             "Let me look. <PTK_CALL>{\"tool\": \"read_file\", \"args\": {\"path\": \"notes.txt\"}}</PTK_CALL>"
         ),
-        json!({"text": "# Shopping\n\nYou need **milk**.", "chunk": 3}),
+        json!({"text": "# Shopping\n\nYou need `milk`.", "chunk": 3}),
     ]);
     let mut terminal = at_terminal(&scene, &["What?"]);
     let all = terminal.exp_eof().unwrap();
     assert!(
-        decoded(&all).contains("\u{1b}[1m**milk**\u{1b}[0m"),
+        decoded(&all).contains("\u{1b}[32m`milk`\u{1b}[0m"),
         "{all:?}"
     );
     let all = plain(&all);
@@ -50,7 +50,7 @@ fn calls_are_shown_and_the_answer_comes_in_colours() {
         "Let me look.",
         "✓ read_file notes.txt",
         "│ Buy milk.",
-        "# Shopping\n\nYou need **milk**.\n",
+        "# Shopping\n\nYou need `milk`.\n",
         "2 replies, 1 call · `ptk --session",
     ]
     .map(at);
