@@ -1,7 +1,7 @@
 //! Native calls, parsed like those in text: so they are repaired, checked and
 //! streamed in the same way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ptk_protocol::{Event, Grammar, Parser, Toolset};
 use serde_json::Value;
@@ -20,9 +20,12 @@ pub(crate) fn grammar(tools: &Toolset) -> Option<Grammar> {
 /// order in which the model made them.
 #[derive(Default)]
 pub(crate) struct NativeCalls {
+    /// The calls that were not passed on to their end.
     calls: BTreeMap<usize, PartialCall>,
-    /// The index of the current call; those before it were passed on.
-    current: usize,
+    /// The index of the call that is being passed on.
+    current: Option<usize>,
+    /// The calls that were passed on. What still comes of them does not count.
+    ended: HashSet<usize>,
 }
 
 /// The native call that an event belongs to.
@@ -56,19 +59,27 @@ impl NativeCalls {
     }
 
     pub(crate) fn start(&mut self, index: usize, id: Option<String>, name: String) {
-        let call = self.calls.entry(index).or_default();
+        let Some(call) = self.call(index) else { return };
         call.id = id.or(call.id.take());
         call.name = name;
     }
 
     pub(crate) fn arguments(&mut self, index: usize, json: &str) {
-        let call = self.calls.entry(index).or_default();
+        let Some(call) = self.call(index) else { return };
         call.depth.parsed(json);
         call.waiting.push_str(json);
     }
 
     pub(crate) fn end(&mut self, index: usize) {
-        self.calls.entry(index).or_default().has_ended = true;
+        let Some(call) = self.call(index) else { return };
+        call.has_ended = true;
+    }
+
+    fn call(&mut self, index: usize) -> Option<&mut PartialCall> {
+        if self.ended.contains(&index) {
+            return None;
+        }
+        Some(self.calls.entry(index).or_default())
     }
 
     /// Passes on the events that are known by now. `is_over` if nothing else
@@ -80,18 +91,15 @@ impl NativeCalls {
         breaks_off: bool,
         sink: &mut dyn FnMut(Native<'_>, Event<'_>),
     ) {
-        while let Some(last) = self.calls.last_key_value().map(|(index, _)| *index) {
-            let (current, is_last) = (self.current, self.current >= last);
-            let Some(call) = self.calls.get_mut(&current) else {
-                if is_last {
-                    return;
-                }
-                self.current += 1;
-                continue;
+        while let Some(first) = self.calls.first_key_value().map(|(index, _)| *index) {
+            let index = *self.current.get_or_insert(first);
+            let is_last = self.calls.len() == 1;
+            let Some(call) = self.calls.get_mut(&index) else {
+                return;
             };
             let (id, name) = (call.id.clone(), call.name.clone());
             let about = Native {
-                index: current,
+                index,
                 id: id.as_deref(),
                 name: name.trim(),
                 is_sure: matches!(call.depth.first, None | Some(b'{')),
@@ -111,7 +119,9 @@ impl NativeCalls {
                 return;
             }
             call.finish(grammar, breaks_off && is_last, &mut sink);
-            self.current += 1;
+            self.calls.remove(&index);
+            self.ended.insert(index);
+            self.current = None;
         }
     }
 }

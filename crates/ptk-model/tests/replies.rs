@@ -85,7 +85,7 @@ fn every_cut_of_native_arguments_gives_the_same_call() {
         r#"{"path": "a b/é.txt", "lines": 3}"#,
         r#"{"path": "</tool_call>{\"name\": \"list_files\"}"}"#,
         r#"{path: 'a.txt', "lines": "3",}"#,
-        r#"{"path": "never clos"#,
+        r#"{"path": "half a na"#,
         "",
     ] {
         let finish = Delta::Finish(FinishReason::ToolCalls);
@@ -132,6 +132,27 @@ fn calls_that_come_in_turns_are_told_apart() {
         ("list_files", Some("call_1")),
     ];
     assert_eq!(calls, expected);
+    assert!(reply.calls.iter().all(ParsedCall::is_runnable));
+}
+
+#[test]
+fn indices_may_be_anything_in_any_order() {
+    let deltas = [
+        call(usize::MAX, "list_files"),
+        arguments(usize::MAX, "{}"),
+        Delta::CallEnd { index: usize::MAX },
+        call(7, "read_file"),
+        arguments(7, r#"{"path": "a"}"#),
+        call(3, "list_files"),
+        arguments(3, "{}"),
+        // What comes behind the end of a call does not count.
+        arguments(usize::MAX, "{}"),
+        Delta::Finish(FinishReason::ToolCalls),
+    ];
+    let reply = read(&prompt(Mode::Native), &deltas);
+    let mut names: Vec<&str> = reply.calls.iter().map(|it| it.call.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["list_files", "list_files", "read_file"]);
     assert!(reply.calls.iter().all(ParsedCall::is_runnable));
 }
 
