@@ -5,34 +5,37 @@ use std::collections::BTreeMap;
 
 use crate::{Effect, Effects};
 
-/// Tools by their effects.
+/// Tools by what they do to files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FileTools {
-    known: BTreeMap<String, Effects>,
+    known: BTreeMap<String, FileUse>,
+}
+
+/// What a tool does to files, if it does nothing else to the world.
+#[derive(Debug, Clone, Copy, Default)]
+struct FileUse {
+    reads: bool,
+    writes: bool,
 }
 
 impl FileTools {
+    /// Makes the effects of a tool known. Those of another tool of the same name
+    /// still count, so that no rule stops less than before.
     pub(super) fn add(&mut self, tool: &str, effects: Effects) {
-        self.known.insert(tool.to_owned(), effects);
+        let is_more = effects.has(Effect::Execute) || effects.has(Effect::Network);
+        let known = self.known.entry(tool.to_owned()).or_default();
+        known.reads |= effects.has(Effect::Read) && effects.is_read_only();
+        known.writes |= effects.has(Effect::Write) && !is_more;
     }
 
     /// Whether rules about this tool are about reading. A tool that is not
     /// known may have been meant to read or to write.
     pub(super) fn may_read(&self, tool: &str) -> bool {
-        let reads = |it: &Effects| it.has(Effect::Read) && it.is_read_only();
-        self.known.get(tool).is_none_or(reads)
+        self.known.get(tool).is_none_or(|known| known.reads)
     }
 
     /// Whether rules about this tool are about writing, or may be.
     pub(super) fn may_write(&self, tool: &str) -> bool {
-        !self.known.contains_key(tool) || self.writes(tool)
-    }
-
-    /// Whether this tool is known to write files, and to do nothing else to
-    /// the world.
-    pub(super) fn writes(&self, tool: &str) -> bool {
-        let more = |it: &Effects| it.has(Effect::Execute) || it.has(Effect::Network);
-        let writes = |it: &Effects| it.has(Effect::Write) && !more(it);
-        self.known.get(tool).is_some_and(writes)
+        self.known.get(tool).is_none_or(|known| known.writes)
     }
 }

@@ -131,6 +131,11 @@ pub(super) enum Verdict {
     Open,
 }
 
+/// Tools that write whatever they are told into a file: a rule that allows them
+/// allows a command to write there, too. Another tool may well be allowed to
+/// change a file only in its own way.
+const WRITERS: [&str; 2] = ["write_file", "edit"];
+
 /// All rules in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
@@ -200,7 +205,7 @@ impl Rules {
         let is_named = |path: &Path| {
             self.of(Action::Allow).any(|it| {
                 let is_own = match call.plan.script {
-                    Some(_) => self.tools.writes(it.rule.tool()),
+                    Some(_) => WRITERS.contains(&it.rule.tool()),
                     None => it.rule.tool() == call.tool,
                 };
                 is_own && it.rule.names(path)
@@ -287,7 +292,7 @@ impl Rules {
             .all(|target| match target {
                 Target::Path(path) => {
                     let mut rules = self.of(Action::Allow).map(|it| &it.rule);
-                    rules.any(|rule| self.tools.writes(rule.tool()) && rule.fits_path(path))
+                    rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
                 }
                 Target::Outside(_) | Target::Unknown => false,
             })
