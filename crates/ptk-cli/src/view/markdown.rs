@@ -25,6 +25,8 @@ pub(crate) struct MarkdownStream {
     has_returned: bool,
     /// Code within the line, with the number of backticks that opened it.
     code: Option<usize>,
+    /// Whether a backslash stands before the next character.
+    is_escaped: bool,
     style: Style,
     out: String,
 }
@@ -117,6 +119,7 @@ impl MarkdownStream {
         self.out.push('\n');
         self.line = LineState::Start;
         self.code = None;
+        self.is_escaped = false;
     }
 
     /// Whether the line so far and this character may still be a mark.
@@ -178,11 +181,12 @@ impl MarkdownStream {
 
     /// Handles a character of text.
     fn text(&mut self, c: char) {
-        if c == '`' {
+        if c == '`' && !self.is_escaped {
             self.held.push(c);
             return;
         }
         self.release();
+        self.is_escaped = c == '\\' && !self.is_escaped && self.code.is_none();
         let style = self.code.map_or_else(Style::new, |_| CODE);
         self.show(c, style);
     }
@@ -244,6 +248,7 @@ mod tests {
             ("`a*b*` c", "<c>`a*b*`</> c"),
             ("``a`b``", "<c>``a`b``</>"),
             ("`open\nnext", "<c>`open</>\nnext"),
+            (r"a \` b", r"a \` b"),
             ("- a\n12. c", "- a\n12. c"),
             (
                 "```rust\nlet *a = 1;\n```\n*b*",

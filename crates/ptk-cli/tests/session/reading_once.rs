@@ -1,37 +1,29 @@
 //! Each configuration file is read once.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::scene::{Ended, Scene, started};
+use crate::scene::Scene;
 
-/// How long a run may take before it counts as blocked.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Serves a text to one reader: a second one would wait for a writer for ever.
+/// Serves a text to the first reader; the next one finds what no configuration
+/// may be.
 fn serve_once(path: &Path, text: &'static str) {
     let made = Command::new("mkfifo").arg(path).status().unwrap();
     assert!(made.success());
+    let second = path.with_extension("second");
+    fs::write(&second, "read a second time").unwrap();
     let path = path.to_owned();
-    thread::spawn(move || fs::write(path, text).unwrap());
-}
-
-fn run(scene: &Scene, args: &[&str]) -> Ended {
-    let mut child = started(&mut scene.command(args));
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > LIMIT {
-            child.kill().unwrap();
-            panic!("a configuration file was opened a second time");
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ended::of(child.wait_with_output().unwrap())
+    thread::spawn(move || {
+        // Opened once there is a reader, who keeps the pipe.
+        let mut pipe = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        fs::rename(second, &path).unwrap();
+        pipe.write_all(text.as_bytes()).unwrap();
+    });
 }
 
 #[test]
@@ -47,7 +39,7 @@ fn a_run_reads_the_workspaces_file_and_the_users_own_once() {
         &scene.path("ptk.toml"),
         "[run]\nmax_iterations = 3\nprovider = \"openai\"\n[permissions]\ndeny = [\"bash\"]\n",
     );
-    let ended = run(&scene, &["run", "Go."]).good();
+    let ended = scene.ptk(&["run", "Go."]).good();
     assert_eq!(ended.out, "Done.\n");
     assert!(ended.err.contains("ignored: run.provider."), "{ended:?}");
     let log = scene.log();
@@ -66,7 +58,7 @@ fn a_run_reads_a_named_file_once() {
         "[run]\nmax_iterations = 3\n[sessions]\nmax_sessions = 9\n[sandbox]\nnetwork = false\n",
     );
     let named = named.to_str().unwrap();
-    run(&scene, &["run", "--config", named, "Go."]).good();
+    scene.ptk(&["run", "--config", named, "Go."]).good();
     let log = scene.log();
     let began = log.iter().find(|it| it["kind"] == "turn_began").unwrap();
     assert_eq!(began["body"]["settings"]["max_iterations"], 3);
