@@ -234,6 +234,7 @@ impl GatewayBuilder {
             return Err(BuildError::NoModel);
         }
         let teacher = Teacher::new(self.dialects, self.dialect)?;
+        teacher.default_formatter()?;
         let capture = match self.capture {
             Some(folder) => {
                 let shown = folder.display().to_string();

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use ptk_protocol::{ToolCall, ToolResult, ToolSpec};
+use ptk_protocol::{ErrorType, ToolCall, ToolResult, ToolSpec};
 use tokio_util::sync::CancellationToken;
 
 use crate::chat_request::{ChatRequest, Choice};
@@ -75,7 +75,13 @@ impl HostedTools {
         calls: Vec<ToolCall>,
         cancel: &CancellationToken,
     ) -> Vec<ToolResult> {
-        self.runner.run(calls, cancel).await
+        let count = calls.len();
+        let mut results = self.runner.run(calls, cancel).await;
+        // Servers want a result for each call.
+        results.resize_with(count, || {
+            ToolResult::failure(ErrorType::SystemError, "The tool gave no result")
+        });
+        results
     }
 
     /// Whether they are used for a request: its client offers none.

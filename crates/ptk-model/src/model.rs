@@ -69,7 +69,8 @@ pub struct Model {
     pub name: Option<String>,
     /// How it calls tools.
     pub mode: Mode,
-    /// The dialect that it is taught, and the only one in which it is read.
+    /// The dialect that it is taught, and the only one in which it is read. If
+    /// it calls natively, all are read.
     pub dialect: Option<String>,
     /// The dialect that it is taught; all are read.
     pub taught: Option<String>,
@@ -151,7 +152,7 @@ impl Model {
     }
 
     /// Sets the dialect that it is taught, and the only one in which it is
-    /// read.
+    /// read. If it calls natively, all are read.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -222,7 +223,8 @@ pub struct Approach {
     pub is_native: bool,
     /// Whether that may change with what is found out.
     pub may_change: bool,
-    /// The dialect that it is taught, and the only one in which it is read.
+    /// The dialect that it is taught, and the only one in which it is read
+    /// where it is not native.
     pub only: Option<String>,
     /// The dialect that it is best taught, if `only` is not set.
     pub best: Option<String>,
@@ -265,7 +267,7 @@ pub struct Candidate {
     /// Whether it turned out to be better taught in text.
     is_text: AtomicBool,
     rests_until: Mutex<Option<Instant>>,
-    /// The last approach for the model's own name, and when it was determined.
+    /// The last approach, with the name and mode it was determined for.
     cached: Mutex<Option<CachedApproach>>,
 }
 

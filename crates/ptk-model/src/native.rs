@@ -141,14 +141,16 @@ impl PartialCall {
         })
     }
 
+    /// Ends the call. Arguments that do not close are not closed here: half a
+    /// call never runs, whatever the server says of it.
     fn finish(&mut self, grammar: &Grammar, breaks_off: bool, sink: &mut dyn FnMut(Event<'_>)) {
-        let has_arguments = self.depth.first.is_some();
+        let is_without = self.depth.first.is_none() && !breaks_off;
         let is_closed = self.depth.is_closed();
         let parser = self.reading(grammar, sink);
-        if !has_arguments && !breaks_off {
+        if is_without {
             parser.push_to("{}", sink);
         }
-        if is_closed || !breaks_off {
+        if is_closed || is_without {
             parser.push_to("}\n</tool_call>", sink);
         }
         parser.finish_to(sink);

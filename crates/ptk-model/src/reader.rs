@@ -69,19 +69,20 @@ impl<'p, R: Reading> ReplyReader<'p, R> {
     pub fn take(&mut self, delta: &Delta, sink: &mut dyn FnMut(ReplyEvent<'_>)) {
         match delta {
             Delta::Text(text) => {
-                self.count(text);
                 self.text
                     .push(text, &mut |event| sink(ReplyEvent::Text(event)));
                 // Native calls may still follow what a model makes up.
                 if !self.prompt.is_native && self.text.is_over() {
                     self.end_here(FinishReason::Stop);
                 }
+                self.count(text);
             }
             Delta::Reasoning(text) => {
                 self.count(text);
                 sink(ReplyEvent::Reasoning(text));
             }
             Delta::CallStart { index, id, name } => {
+                self.size += name.len() + id.as_ref().map_or(0, String::len);
                 self.native.start(*index, id.clone(), name.clone());
             }
             Delta::Arguments { index, json } => {

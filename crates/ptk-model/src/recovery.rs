@@ -148,12 +148,14 @@ impl Attempts {
         if !may_ask_another {
             return Remedy::None;
         }
-        if !error.kind.is_about_request()
+        let remedy = self.give_up(models, rank);
+        if matches!(remedy, Remedy::Another(_))
+            && !error.kind.is_about_request()
             && let Some(candidate) = models.get(rank)
         {
             candidate.rest();
         }
-        self.give_up(models, rank)
+        remedy
     }
 
     /// Gives a model up that cannot take the request; it is not at fault.

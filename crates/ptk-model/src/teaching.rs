@@ -71,12 +71,13 @@ pub struct Teacher {
 
 impl Teacher {
     /// Teaches these dialects. `only` is the dialect that all models are
-    /// taught, and the only one in which they are read.
+    /// taught, and the only one in which they are read, unless they call
+    /// natively.
     ///
     /// # Errors
     ///
-    /// If there is no such dialect, or it cannot be taught, or the marks of
-    /// these cannot be distinguished.
+    /// If there is no such dialect, or the marks of these cannot be
+    /// distinguished.
     pub fn new(dialects: Registry, only: Option<String>) -> Result<Self, TeachError> {
         let teacher = Self {
             guard: Guard::for_registry(&dialects)?,
@@ -86,7 +87,7 @@ impl Teacher {
             formatters: Mutex::default(),
         };
         if let Some(name) = &teacher.only {
-            teacher.check(name)?;
+            teacher.dialects.get(name)?;
         }
         Ok(teacher)
     }
@@ -114,7 +115,8 @@ impl Teacher {
         &self.dialects
     }
 
-    /// The dialect that all models are taught, and the only one that is read.
+    /// The dialect that all models are taught, and the only one that is read
+    /// where they do not call natively.
     #[must_use]
     pub fn only(&self) -> Option<&str> {
         self.only.as_deref()
@@ -143,7 +145,7 @@ impl Teacher {
     ///
     /// # Errors
     ///
-    /// If there is no such dialect any more.
+    /// If its dialect cannot be taught.
     pub fn default_formatter(&self) -> Result<Arc<dyn Formatter>, TeachError> {
         match &self.replaced {
             Some(formatter) => Ok(Arc::clone(formatter)),

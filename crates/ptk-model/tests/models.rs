@@ -11,7 +11,7 @@ use ptk_llm::{
     Completion, InMemory, LlmError, LlmErrorKind, Memory as _, NativeCall, Script, Usage,
 };
 use ptk_model::{Approach, Attempts, Candidate, Finding, Mode, Model, Models, Remedy, Teacher};
-use ptk_protocol::dialects::Registry;
+use ptk_protocol::dialects::{Dialect, Registry};
 use ptk_protocol::{Grammar, Parser, Reply, ToolSpec, Toolset};
 use serde_json::json;
 
@@ -69,6 +69,17 @@ fn a_resting_model_is_better_than_none() {
     assert_eq!(remedy, Remedy::Another(1));
     let remedy = attempts.remedy(&models, 1, &approach, &error(401));
     assert_eq!(remedy, Remedy::None);
+}
+
+#[test]
+fn the_last_model_does_not_rest() {
+    let models = models(&["one", "two"]);
+    let approach = approach(&models, Mode::Auto);
+    let mut attempts = Attempts::new(0);
+    for rank in 0..2 {
+        attempts.remedy(&models, rank, &approach, &error(503));
+    }
+    assert_eq!(models.first(), Some(1));
 }
 
 #[test]
@@ -178,4 +189,13 @@ fn a_dialect_that_was_chosen_has_to_be_there_and_the_best_one_need_not() {
     let taught = prompt.formatter.taught().unwrap();
     assert_eq!(taught.name(), "ptk");
     assert!(Teacher::new(Registry::builtin(), Some("latin".to_owned())).is_err());
+
+    // One that is only read needs another formatter.
+    let read_only = |dialect: &&std::sync::Arc<dyn Dialect>| dialect.writer().is_none();
+    let registry = Registry::builtin();
+    let name = registry.all().iter().find(read_only).unwrap().name();
+    let teacher = Teacher::new(Registry::builtin(), Some(name.to_owned())).unwrap();
+    assert!(teacher.default_formatter().is_err());
+    let teacher = teacher.with_formatter(prompt.formatter);
+    assert!(teacher.default_formatter().is_ok());
 }

@@ -168,6 +168,10 @@ fn each_native_call_has_one_parsed_call() {
     assert!(text.is_runnable());
 
     for (arguments, finish) in [
+        // Half a call never runs, whatever the server says.
+        (r#"{"path": "a", "lines": 1"#, FinishReason::ToolCalls),
+        (r#"{"path": "a", "content": "x""#, FinishReason::Stop),
+        (r#"{"path": "half"#, FinishReason::ToolCalls),
         (r#"{"path": "half"#, FinishReason::Length),
         (r#"{"path": "half"#, FinishReason::ContentFilter),
         ("", FinishReason::Length),
@@ -205,6 +209,42 @@ fn a_made_up_result_ends_a_reply_in_text_only() {
         reader.take(&Delta::Text(made_up.to_owned()), &mut |_| {});
         assert_eq!(reader.is_over(), is_over, "{mode:?}");
     }
+}
+
+#[test]
+fn the_first_of_two_calls_that_break_off_does_not_run_either() {
+    let deltas = [
+        call(0, "read_file"),
+        arguments(0, r#"{"path": "a""#),
+        call(1, "read_file"),
+        arguments(1, r#"{"path": "b""#),
+        Delta::Finish(FinishReason::Length),
+    ];
+    let reply = read(&prompt(Mode::Native), &deltas);
+    assert_eq!(reply.calls.len(), 2);
+    assert!(!reply.calls.iter().any(ParsedCall::is_runnable));
+}
+
+#[test]
+fn made_up_turns_that_repeat_themselves_are_no_repetition() {
+    let prompt = prompt(Mode::Text);
+    let guard = RunawayGuard::new(None, Some(8192));
+    let mut reader = prompt.reader().with_guard(guard);
+    let made_up = "<PTK_CALL>{\"tool\": \"list_files\", \"args\": {}}</PTK_CALL>\nPTK_RESULT: {}\n";
+    let text = Delta::Text(format!("{made_up}{}", "And so on. ".repeat(1000)));
+    reader.take(&text, &mut |_| {});
+    assert_eq!(reader.finish_reason(), Some(&FinishReason::Stop));
+}
+
+#[test]
+fn names_count_towards_the_longest_reply() {
+    let prompt = prompt(Mode::Native);
+    let mut reader = prompt.reader();
+    let name = "x".repeat(1024 * 1024);
+    for index in 0..20 {
+        reader.take(&call(index, &name), &mut |_| {});
+    }
+    assert!(reader.is_too_long());
 }
 
 #[test]

@@ -322,8 +322,7 @@ pub(crate) async fn listen(
             ReplyEvent::Text(Event::Text { text, .. }) => tell(&Streamed::Text(text)),
             ReplyEvent::Text(Event::Reasoning { text, .. }) => tell(&Streamed::Reasoning(text)),
             ReplyEvent::Reasoning(text) => tell(&Streamed::Reasoning(text)),
-            ReplyEvent::Text(Event::CallStart { name, .. })
-            | ReplyEvent::Native(_, Event::CallStart { name, .. }) => {
+            ReplyEvent::Text(Event::CallStart { name, .. }) => {
                 tell(&Streamed::Call { tool: name });
             }
             _ => {}
@@ -338,6 +337,10 @@ pub(crate) async fn listen(
     };
     while let Some(delta) = stop.unless(deltas.next()).await? {
         let delta = delta?;
+        // A native call is parsed once its arguments come.
+        if let Delta::CallStart { name, .. } = &delta {
+            tell(&Streamed::Call { tool: name });
+        }
         reader.take(&delta, &mut sink);
         heard.absorb(&delta);
         if reader.is_over() {
