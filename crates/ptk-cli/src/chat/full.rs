@@ -128,7 +128,9 @@ type Hook = Arc<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync>;
 impl ScreenSession {
     fn take() -> Result<Self> {
         let is_enhanced = terminal::supports_keyboard_enhancement().unwrap_or(false);
-        enter(is_enhanced, true).context("the terminal cannot be taken; try --plain")?;
+        // It may fail halfway.
+        let entered = enter(is_enhanced, true).inspect_err(|_| leave());
+        entered.context("the terminal cannot be taken; try --plain")?;
         let hook: Hook = Arc::from(panic::take_hook());
         let own = std::thread::current().id();
         let before = Arc::clone(&hook);

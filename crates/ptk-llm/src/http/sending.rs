@@ -164,8 +164,8 @@ impl HttpProvider {
         Ok(self)
     }
 
-    /// Whether the key is sent without encryption to a server that is neither on
-    /// this machine nor in a private network.
+    /// Whether a key, if there is one, goes without encryption to a server that
+    /// is neither on this machine nor in a private network.
     #[must_use]
     pub fn sends_key_in_cleartext(&self) -> bool {
         self.base.scheme() == "http" && !is_near(&self.base)

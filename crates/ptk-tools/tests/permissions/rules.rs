@@ -5,7 +5,12 @@ use std::os::unix::fs::symlink;
 
 use ptk_permission::{Mode, Rule};
 use ptk_protocol::ErrorType;
-use ptk_tools::{Permissions, ToolManager};
+use ptk_tools::tools::bash::Bash;
+use ptk_tools::{
+    CallContext, Effects, Permissions, Registry, Sandbox, ToolError, ToolManager, tool_fn,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::scene::{Scene, called, entries, registry};
@@ -318,4 +323,63 @@ fn what_is_no_rule_is_said_to_be_none() {
     insta::assert_snapshot!(told("bash(ls; rm *)"), @"`bash(ls; rm *)` is not a rule: between its brackets has to be one command");
     insta::assert_snapshot!(told("bash(ls $X)"), @"`bash(ls $X)` is not a rule: its words have to be known: no variables, no `~`");
     insta::assert_snapshot!(told("edit(src/{a)"), @"`edit(src/{a)` is not a rule: the text in the parentheses is not a path pattern");
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NoArgs {}
+
+/// A scene whose tools are `bash` and one of a program of its own.
+fn with_own_tool(rules: &[&str], name: &'static str, effects: Effects) -> Scene {
+    let run = |_: CallContext, _: NoArgs| async { Ok::<_, ToolError>("done") };
+    let own = tool_fn(name, "Do something", effects, run);
+    Scene::built(
+        Permissions::default().rules(entries(rules)),
+        move |builder| {
+            let mut registry = Registry::new();
+            Bash::default().register(&mut registry).unwrap();
+            registry.register(own).unwrap();
+            builder.sandbox(Sandbox::off()).tools(registry)
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_tool_of_a_built_in_name_stops_no_less() {
+    let rules = ["deny read_file(a.txt)", "allow bash(cat *)"];
+    for effects in [Effects::ALL, Effects::READ, Effects::NONE] {
+        let scene = with_own_tool(&rules, "read_file", effects);
+        assert_eq!(scene.verdict("cat a.txt").await, "denied", "{effects:?}");
+        assert_eq!(scene.verdict("cat src/main.rs").await, "runs");
+    }
+    let rules = ["deny write_file(a.txt)", "allow bash(echo *)"];
+    let scene = with_own_tool(&rules, "write_file", Effects::ALL);
+    assert_eq!(scene.verdict("echo x > a.txt").await, "denied");
+}
+
+#[tokio::test]
+async fn rules_about_own_tools_that_only_read_hold_for_all() {
+    let rules = ["deny look_up(a.txt)", "allow bash(cat *)"];
+    let scene = with_own_tool(&rules, "look_up", Effects::READ);
+    assert_eq!(scene.verdict("cat a.txt").await, "denied");
+    // One that does more is about itself alone.
+    let scene = with_own_tool(&rules, "look_up", Effects::ALL);
+    assert_eq!(scene.verdict("cat a.txt").await, "runs");
+    // A name that is no tool may have been meant to read.
+    let scene = with_own_tool(&rules, "lookup", Effects::READ);
+    assert_eq!(scene.verdict("cat a.txt").await, "denied");
+}
+
+#[tokio::test]
+async fn a_rule_that_allows_an_own_tool_allows_no_command_to_write() {
+    let effects = Effects::READ.union(Effects::WRITE);
+    for (rule, expected) in [
+        ("allow update_list", "asks"),
+        ("allow update_list(logs/**)", "asks"),
+        ("allow write_file(logs/**)", "runs"),
+    ] {
+        let rules = ["allow bash(git status *)", rule];
+        let scene = with_own_tool(&rules, "update_list", effects);
+        let verdict = scene.verdict("git status > logs/a.txt").await;
+        assert_eq!(verdict, expected, "{rule}");
+    }
 }
