@@ -122,7 +122,12 @@ fn after_number(text: &str) -> Option<&str> {
 fn push_line(dense: &mut String, text: &str) -> Vec<usize> {
     let mut rest = text;
     let mut breaks = Vec::new();
-    while let Some(c) = rest.chars().next() {
+    loop {
+        let plain = rest.bytes().position(|byte| !is_plain(byte));
+        let (run, behind) = rest.split_at(plain.unwrap_or(rest.len()));
+        dense.push_str(run);
+        rest = behind;
+        let Some(c) = rest.chars().next() else { break };
         let after = rest.get(c.len_utf8()..).unwrap_or_default();
         let (c, after) = match c {
             '\\' => {
@@ -144,13 +149,19 @@ fn push_line(dense: &mut String, text: &str) -> Vec<usize> {
     breaks
 }
 
+/// Whether a byte is a character that is kept and does not begin an escape, an
+/// entity or a quotation. Most of a text is.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'&' | b'<') && is_kept(byte.into())
+}
+
 /// Whether a character distinguishes one call from another. What breaks a mark
 /// (`~`) does not.
 fn is_kept(c: char) -> bool {
-    let is_quote = matches!(
-        c,
-        '"' | '\'' | '`' | '~' | '‘' | '’' | '“' | '”' | '„' | '«' | '»'
-    );
+    if c.is_ascii() {
+        return c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '`' | '~');
+    }
+    let is_quote = matches!(c, '‘' | '’' | '“' | '”' | '„' | '«' | '»');
     let is_hidden = matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
