@@ -42,7 +42,8 @@
 //! | `read`, `listing` | reading, metadata, listing |
 //! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
 //! | `node`, `restore` | what is there to the last bit, and putting it back |
-//! | `rules` | which folders git ignores |
+//! | `folder` | open folders, and the way down through no link |
+//! | [`walk`], `ignore_file` | the walk through everything below a folder, and the ignore rules that it applies |
 //! | `fingerprint` | whether a file is still what it was |
 //! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
@@ -54,6 +55,8 @@ pub mod command;
 pub mod confine;
 mod error;
 mod fingerprint;
+mod folder;
+mod ignore_file;
 mod links;
 mod listing;
 mod moves;
@@ -63,27 +66,26 @@ mod private;
 mod read;
 mod rename;
 mod restore;
-#[cfg(unix)]
-mod rules;
 mod scratch;
 mod state_folder;
 mod target;
 mod temporary;
+pub mod walk;
 mod workspace;
 mod write;
 
 pub use error::{Attempt, ErrorKind, PathError, WorkspaceError};
 pub use fingerprint::{Fingerprint, Stamp};
+pub use folder::Folder;
+pub use ignore_file::{IgnoreFile, Verdict};
 pub use listing::{Entries, Entry};
-pub use node::{Folder, Moment, Node};
+pub use node::{Moment, Node};
 pub use place::Place;
 pub use private::{
     create_private, make_files_private, private_file, private_folder, write_private,
 };
 pub use read::{Kind, Metadata};
 pub use restore::Attributes;
-#[cfg(unix)]
-pub use rules::Rules;
 pub use scratch::{Scratch, remove_temporary_folders};
 pub use state_folder::state_folder;
 pub use temporary::is_temporary_name;

@@ -6,10 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-
-use crate::node::{Folder, Node};
+use crate::folder::Folder;
 use crate::rename::rename_new;
 use crate::restore::{Attributes, create_private_in, set_mode_in, set_time_in};
 use crate::workspace::{Access, Workspace};
@@ -32,30 +29,6 @@ impl Workspace {
 
 #[cfg(unix)]
 impl Folder {
-    /// Opens a folder that no tool can reach.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub fn private(path: &Path) -> io::Result<Self> {
-        Ok(Self {
-            dir: Dir::open_ambient_dir(path, ambient_authority())?,
-        })
-    }
-
-    /// The metadata of a name in the folder; `None` if there is nothing.
-    ///
-    /// # Errors
-    ///
-    /// If that cannot be found out.
-    pub fn node(&self, name: &OsStr) -> io::Result<Option<Node>> {
-        match self.dir.symlink_metadata(name) {
-            Ok(metadata) => Ok(Some(Node::of(&metadata))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Gives what has a name here a second one in another folder of the same
     /// disk. Nothing may have that yet.
     ///

@@ -1,22 +1,15 @@
 //! What is at a name, to the last bit that can be put back: for callers that
 //! keep what is about to change, and put it back later.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io;
-#[cfg(target_os = "linux")]
-use std::path::Path;
 use std::path::PathBuf;
 
-use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::Metadata;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::links::Last;
 use crate::place::Place;
-use crate::read::{Kind, reading};
-use crate::workspace::Workspace;
+use crate::read::Kind;
 
 /// A moment, in seconds and nanoseconds since 1970.
 pub type Moment = (i64, u32);
@@ -106,106 +99,5 @@ impl Place {
     pub fn is_direct(&self) -> Result<bool, PathError> {
         let real = self.without_links(Attempt::Use, Last::Keep)?;
         Ok(real.absolute() == self.absolute())
-    }
-}
-
-/// An open folder in a root of a workspace, gone down to name by name: no link
-/// is ever followed.
-#[derive(Debug)]
-pub struct Folder {
-    pub(crate) dir: Dir,
-}
-
-impl Workspace {
-    /// Opens the first root, to look at everything in it.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no handle left.
-    pub fn folder(&self) -> io::Result<Folder> {
-        let root = self.all().next();
-        let root = root.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Folder {
-            dir: root.dir.try_clone()?,
-        })
-    }
-}
-
-impl Folder {
-    /// Everything in it. What goes away while it is looked at is left out.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
-    #[cfg(unix)]
-    pub fn nodes(&self) -> io::Result<Vec<(OsString, Node)>> {
-        let mut nodes = Vec::new();
-        for entry in self.dir.entries()? {
-            let entry = entry?;
-            match entry.metadata() {
-                Ok(metadata) => nodes.push((entry.file_name(), Node::of(&metadata))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(nodes)
-    }
-
-    /// Opens a folder in it.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, or a link.
-    pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
-        Ok(Self {
-            dir: self.dir.open_dir_nofollow(name)?,
-        })
-    }
-
-    /// Opens a folder at a path below it, in one step. No link is followed.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, or a link on the way.
-    #[cfg(target_os = "linux")]
-    pub fn go_down(&self, path: &Path) -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-
-        if path.as_os_str().is_empty() {
-            return Ok(Self {
-                dir: self.dir.try_clone()?,
-            });
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let folder = openat2(&self.dir, path, flags, Mode::empty(), resolve)?;
-        Ok(Self {
-            dir: Dir::from_std_file(folder.into()),
-        })
-    }
-
-    /// Opens a regular file in it, for reading. Never waits.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, or it must not be read.
-    pub fn open(&self, name: &OsStr) -> io::Result<File> {
-        let mut options = reading();
-        options.follow(FollowSymlinks::No);
-        let file = self.dir.open_with(name, &options)?.into_std();
-        if file.metadata()?.is_file() {
-            Ok(file)
-        } else {
-            Err(io::Error::other("it is not a regular file"))
-        }
-    }
-
-    /// The target of a link in it.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub fn link_target(&self, name: &OsStr) -> io::Result<PathBuf> {
-        self.dir.read_link_contents(name)
     }
 }

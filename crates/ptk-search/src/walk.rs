@@ -1,10 +1,8 @@
 //! The files of a workspace, and their text.
 //!
-//! Ignore rules apply as they do for `glob` and `grep`: `.gitignore`,
+//! The walk and its ignore rules are those of `glob` and `grep`: `.gitignore`,
 //! `.ignore`, `.git/info/exclude` and the user's own file, in a repository or
-//! not; names that begin with a dot are left out. Links are not followed. Files
-//! are opened through the workspace's jail, which never blocks on a pipe or a
-//! device.
+//! not; names that begin with a dot are left out. Links are not followed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +10,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ignore::{DirEntry, WalkBuilder};
-use ptk_sandbox::{PathError, Stamp, Workspace, is_temporary_name};
+use bstr::ByteSlice as _;
+use ptk_sandbox::walk::{IgnoreRules, LeftOut, Visitor, Walk, WalkEntry, WalkOptions};
+use ptk_sandbox::{Kind, PathError, Stamp, Workspace};
 use ptk_tools::tools::text_of;
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +22,6 @@ pub const MAX_FILE: u64 = 1024 * 1024;
 pub const MAX_FILES: usize = 200_000;
 /// How many skipped files are named; the others are only counted.
 pub const MAX_NAMED: usize = 1_000;
-/// The largest ignore file. A folder with a larger one is left out, because its
-/// rules cannot be applied.
-const MAX_RULES: u64 = 1024 * 1024;
 /// How often a file is read that changes while it is being read.
 const ATTEMPTS: usize = 2;
 
@@ -138,84 +134,78 @@ pub(crate) fn files(
     workspace: &Workspace,
     skipped: &mut Skipped,
 ) -> Result<BTreeMap<String, Seen>, String> {
-    let root = workspace.root();
-    let mut files = BTreeMap::new();
-    let listed = workspace.place(root).and_then(|place| place.read_dir());
-    listed.map_err(|error| error.to_string())?;
-    if !has_plain_rules(root) {
-        return Err("an ignore file in it is not a regular file, or too large".to_owned());
-    }
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .require_git(false)
-        .parents(is_in_repository(root))
-        .filter_entry(is_entered);
-    for entry in builder.build() {
-        match entry {
-            Ok(entry) => take(root, &entry, &mut files, skipped),
-            Err(error) => skipped.add(place_of(root, &error), Reason::Unreadable),
-        }
-    }
-    Ok(files)
-}
-
-/// The path of the folder that cannot be listed.
-fn place_of(root: &Path, error: &ignore::Error) -> String {
-    match error {
-        ignore::Error::WithPath { path, .. } => {
-            let relative = path.strip_prefix(root).unwrap_or(path);
-            relative.to_string_lossy().into_owned()
-        }
-        ignore::Error::WithDepth { err, .. } => place_of(root, err),
-        _ => String::new(),
-    }
-}
-
-fn take(root: &Path, entry: &DirEntry, files: &mut BTreeMap<String, Seen>, skipped: &mut Skipped) {
-    let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
-        return;
+    let place = workspace.place(workspace.root());
+    let place = place.map_err(|error| error.to_string())?;
+    let options = WalkOptions {
+        hidden: false,
+        depth: usize::MAX,
+        everything: true,
     };
-    let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-    let Some(path) = relative.to_str() else {
-        return skipped.add(relative.to_string_lossy(), Reason::Name);
-    };
-    if !kind.is_file() {
-        return skipped.add(path, Reason::NotAFile);
-    }
-    match entry.metadata() {
-        Ok(found) if found.len() > MAX_FILE => skipped.add(path, Reason::TooLarge),
-        Ok(_) if files.len() >= MAX_FILES => skipped.add(path, Reason::TooMany),
-        Ok(found) => {
-            let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-            files.insert(path, Seen::new(found.len(), found.modified().ok()));
+    let walk = Walk::new(&place, options, IgnoreRules::above(&place));
+    let walk = walk.map_err(|error| error.to_string())?;
+    let mut found = Vec::new();
+    for mut visitor in walk.run(|_| true, Files::default) {
+        if let Some(error) = visitor.failure {
+            return Err(error.to_string());
         }
-        Err(_) => skipped.add(path, Reason::Vanished),
+        found.append(&mut visitor.found);
+        for (path, reason) in visitor.skipped {
+            skipped.add(path, reason);
+        }
     }
+    found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (path, _) in found.drain(found.len().min(MAX_FILES)..) {
+        skipped.add(path, Reason::TooMany);
+    }
+    Ok(found.into_iter().collect())
 }
 
-/// Whether the workspace is inside a repository, whose ignore rules apply.
-fn is_in_repository(root: &Path) -> bool {
-    let mut above = root.ancestors().skip(1);
-    !root.join(".git").exists()
-        && above.any(|folder| folder.join(".git").exists())
-        && root.ancestors().all(has_plain_rules)
+/// Collects files with their sizes and times.
+#[derive(Default)]
+struct Files {
+    found: Vec<(String, Seen)>,
+    skipped: Vec<(String, Reason)>,
+    /// Why the workspace itself cannot be listed.
+    failure: Option<io::Error>,
 }
 
-fn is_entered(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    let name = entry.file_name();
-    name != ".git" && !is_temporary_name(name) && (!is_folder || has_plain_rules(entry.path()))
-}
+impl Visitor for Files {
+    const IS_WORK: bool = false;
 
-/// Whether the ignore files of a folder can be read without blocking: a pipe of
-/// such a name would block the walk for ever.
-fn has_plain_rules(folder: &Path) -> bool {
-    [".gitignore", ".ignore", ".git/info/exclude"]
-        .iter()
-        .all(|name| match folder.join(name).metadata() {
-            Ok(found) => found.is_file() && found.len() <= MAX_RULES,
-            Err(_) => true,
-        })
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        if found.kind() == Kind::Folder {
+            return;
+        }
+        let path = found.path();
+        let Ok(path) = path.to_str() else {
+            let path = path.to_str_lossy().into_owned();
+            return self.skipped.push((path, Reason::Name));
+        };
+        let mut skip = |reason| self.skipped.push((path.to_owned(), reason));
+        if found.kind() != Kind::File {
+            return skip(Reason::NotAFile);
+        }
+        match found.metadata() {
+            Ok(found) if found.size > MAX_FILE => skip(Reason::TooLarge),
+            Ok(found) => {
+                let seen = Seen::new(found.size, found.modified);
+                self.found.push((path.to_owned(), seen));
+            }
+            Err(_) => skip(Reason::Vanished),
+        }
+    }
+
+    fn left_out(&mut self, what: LeftOut<'_>) {
+        match what {
+            LeftOut::Unreadable { path: b"", error } => self.failure = Some(error),
+            LeftOut::Unreadable { path, .. } => {
+                let path = path.strip_suffix(b"/").unwrap_or(path);
+                let path = path.to_str_lossy().into_owned();
+                self.skipped.push((path, Reason::Unreadable));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The content of a file.
@@ -276,5 +266,5 @@ fn failed(error: io::Error) -> Reason {
 pub(crate) fn seen(workspace: &Workspace, path: &str) -> Option<Seen> {
     let place = workspace.place(Path::new(path)).ok()?;
     let found = place.symlink_metadata().ok()?;
-    (found.kind == ptk_sandbox::Kind::File).then(|| Seen::new(found.size, found.modified))
+    (found.kind == Kind::File).then(|| Seen::new(found.size, found.modified))
 }

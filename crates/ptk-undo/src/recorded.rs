@@ -426,10 +426,8 @@ fn now(folder: &Folder, name: &OsStr, node: &Node, largest: u64) -> io::Result<S
 
 /// Whether there is no such folder.
 fn is_nowhere(error: &io::Error) -> bool {
-    let is_link = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
-    is_link
-        || matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        )
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

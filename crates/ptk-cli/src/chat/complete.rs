@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
-use ignore::WalkBuilder;
+use ptk_sandbox::walk::{IgnoreRules, Visitor, Walk, WalkEntry, WalkOptions};
+use ptk_sandbox::{Kind, Workspace};
 
 use super::command;
 
-/// The most file names that are considered.
-const MAX_NAMES: usize = 50_000;
+/// The most files that are considered.
+const MAX_FILES: u64 = 50_000;
 /// The most completions that are offered.
 const MAX_OFFERED: usize = 8;
 
@@ -54,15 +55,40 @@ impl Files {
 
 /// The names of files and folders that the ignore files allow.
 fn walk(root: &Path) -> Vec<String> {
-    let mut walk = WalkBuilder::new(root);
-    let walk = walk.require_git(false).build();
-    let name = |entry: ignore::DirEntry| {
-        let is_folder = entry.file_type()?.is_dir();
-        let path = entry.path().strip_prefix(root).ok()?.to_str()?;
-        let end = if is_folder { "/" } else { "" };
-        (!path.is_empty()).then(|| format!("{path}{end}"))
+    let options = WalkOptions {
+        hidden: false,
+        depth: usize::MAX,
+        everything: true,
     };
-    walk.flatten().filter_map(name).take(MAX_NAMES).collect()
+    let place = Workspace::open(root).ok();
+    let place = place.and_then(|workspace| workspace.place(workspace.root()).ok());
+    let walk = place.and_then(|it| Walk::new(&it, options, IgnoreRules::above(&it)).ok());
+    let Some(walk) = walk else {
+        return Vec::new();
+    };
+    let visitors = walk.run(|files| files < MAX_FILES, Names::default);
+    let mut names: Vec<String> = visitors.into_iter().flat_map(|it| it.0).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Collects names; those of folders end with `/`.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Visitor for Names {
+    const IS_WORK: bool = false;
+
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        let Ok(path) = str::from_utf8(found.path()) else {
+            return;
+        };
+        let end = match found.kind() {
+            Kind::Folder => "/",
+            _ => "",
+        };
+        self.0.push(format!("{path}{end}"));
+    }
 }
 
 /// The completions of a word. Only the first word of a text can be a command.

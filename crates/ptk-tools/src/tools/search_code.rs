@@ -12,6 +12,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ptk_protocol::ToolResult;
 use ptk_protocol::snippet::Snippet;
+use ptk_sandbox::walk::IgnoreRules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,6 @@ use super::search::content::Query;
 use super::search::files::{MAX_PAGE, WalkOutcome};
 use super::search::matches::{Counted, Matched, Search, Worth};
 use super::search::page::{defaults_of, next_call, preview_list};
-use super::search::rules::Rules;
 use super::search::start::{self, start};
 use super::search::stop::{Stop, confined};
 use super::search::tally::Skipped;
@@ -151,7 +151,7 @@ impl TypedTool for SearchCode {
                 let matcher = query.matcher()?;
                 let glob = filter(&args.options)?;
                 let (place, kind) = start(&call, &args.path)?;
-                let rules = Rules::above(&place);
+                let rules = IgnoreRules::above(&place);
                 Ok((matcher, glob, place, kind, rules))
             }
         };
@@ -248,7 +248,7 @@ fn escaped(text: &str) -> String {
     pattern
 }
 
-fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCodeResult {
+fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: IgnoreRules) -> SearchCodeResult {
     let counted = search.count(rules);
     let files = ranked(&counted);
     let (snippets, count) = page(args, search, &counted, &files);
@@ -293,7 +293,7 @@ fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCode
 }
 
 /// The files, those that are worth most first.
-fn ranked<'a>(counted: &'a Counted<'_>) -> Vec<&'a Matched> {
+fn ranked(counted: &Counted) -> Vec<&Matched> {
     let mut files: Vec<&Matched> = counted.files.iter().collect();
     files.sort_by_key(|file| {
         let Worth { definitions, words } = file.worth;
@@ -315,7 +315,7 @@ fn of_file(file: &Matched) -> usize {
 fn page(
     args: &SearchCodeArgs,
     search: &Search<'_>,
-    counted: &Counted<'_>,
+    counted: &Counted,
     files: &[&Matched],
 ) -> (Vec<String>, usize) {
     let max = args.options.max_results;

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptk_sandbox::{Attributes, Fingerprint, Folder, Kind, Node, Rules, Workspace};
+use ptk_sandbox::{Attributes, Fingerprint, Folder, IgnoreFile, Kind, Node, Workspace};
 
 use super::{Attempt, Dropped, GIT, Layers, Part, marks};
 use crate::journal::Change;
@@ -126,7 +126,7 @@ struct LayerInspection<'a> {
 #[derive(Clone)]
 struct Coverage {
     is_covered: bool,
-    rules: Option<Arc<Rules>>,
+    rules: Option<Arc<IgnoreFile>>,
 }
 
 impl Coverage {
@@ -136,7 +136,7 @@ impl Coverage {
             return self.clone();
         }
         let rules = folder.open(OsStr::new(".gitignore")).ok();
-        let rules = Rules::read(rules, path.as_os_str().as_bytes(), self.rules.clone());
+        let rules = IgnoreFile::read(rules, path.as_os_str().as_bytes(), self.rules.clone());
         Self {
             is_covered: true,
             rules,
@@ -145,7 +145,7 @@ impl Coverage {
 
     /// The coverage of a folder in this one.
     fn of(&self, name: &OsStr, path: &Path) -> Self {
-        let ignores = |rules: &Rules| rules.ignores(path.as_os_str().as_bytes());
+        let ignores = |rules: &IgnoreFile| rules.ignores(path.as_os_str().as_bytes());
         let is_ignored = name == GIT || self.rules.as_deref().is_some_and(ignores);
         Self {
             is_covered: self.is_covered && !is_ignored,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -111,9 +111,7 @@ fn read(
 }
 
 fn enter(workspace: &Workspace, path: &[u8]) -> io::Result<Open> {
-    let names = Path::new(OsStr::from_bytes(path)).components();
-    names.fold(workspace.folder(), |folder, name| match name {
-        Component::Normal(name) => folder?.enter(name),
-        _ => folder,
-    })
+    workspace
+        .folder()?
+        .go_down(Path::new(OsStr::from_bytes(path)))
 }

@@ -1,18 +1,15 @@
-//! A look at the whole workspace, by several threads at once.
+//! A look at the whole workspace.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::os::unix::ffi::OsStringExt as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ptk_sandbox::{Folder as Open, Kind, Moment, Node, Rules, Workspace, is_temporary_name};
+use ptk_sandbox::walk::{IgnoreRules, LeftOut, Visitor, Walk, WalkEntry, WalkOptions};
+use ptk_sandbox::{Kind, Moment, Node, Workspace};
 
 use super::{Bytes, Entry, EntryKind, Folder, Stamp, Tree, kind_of};
 
-/// More threads than this wait for each other.
-const MAX_THREADS: usize = 8;
 /// A file that changed so shortly before is read again, since some systems
 /// count time in steps of some milliseconds.
 const FRESH: Duration = Duration::from_millis(20);
@@ -35,35 +32,29 @@ pub(crate) enum WalkError {
     Bytes(u64),
     #[error("the folder {path:?} cannot be looked at: {error}")]
     Folder { path: String, error: io::Error },
+    #[error("the workspace cannot be looked at: {0}")]
+    Workspace(String),
 }
 
-/// A folder that is yet to be looked at.
-struct Task {
-    above: Option<(Arc<Open>, OsString)>,
-    path: Bytes,
-    rules: Option<Arc<Rules>>,
-}
-
-struct Walk<'a> {
-    workspace: &'a Workspace,
+/// What all threads share.
+struct Look<'a> {
     known: &'a Tree,
     /// Whether the workspace is compared with `known`: what was covered before
     /// is looked at again, and nothing else of what was there.
     is_comparison: bool,
     limits: Limits,
     fresh: Moment,
-    queue: Mutex<Queue>,
-    news: Condvar,
     files: AtomicUsize,
     bytes: AtomicU64,
+    is_over: AtomicBool,
 }
 
-#[derive(Default)]
-struct Queue {
-    tasks: Vec<Task>,
-    /// Tasks that are waiting or under way.
-    open: usize,
-    done: Tree,
+/// What one thread found.
+struct Found<'a> {
+    look: &'a Look<'a>,
+    tree: Tree,
+    /// What is known of the folder that was opened last.
+    known: &'a [Entry],
     error: Option<WalkError>,
 }
 
@@ -75,38 +66,36 @@ pub(crate) fn look(
     is_comparison: bool,
     limits: Limits,
 ) -> Result<Tree, WalkError> {
-    let walk = Walk {
-        workspace,
+    let look = Look {
         known,
         is_comparison,
         limits,
         fresh: moment(SystemTime::now() - FRESH),
-        queue: Mutex::new(Queue {
-            tasks: vec![Task {
-                above: None,
-                path: Box::default(),
-                rules: None,
-            }],
-            open: 1,
-            ..Queue::default()
-        }),
-        news: Condvar::new(),
         files: AtomicUsize::new(0),
         bytes: AtomicU64::new(0),
+        is_over: AtomicBool::new(false),
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(MAX_THREADS) {
-            scope.spawn(|| walk.work());
+    let options = WalkOptions {
+        hidden: true,
+        depth: usize::MAX,
+        everything: true,
+    };
+    let place = workspace.place(workspace.root());
+    let walk = place.and_then(|it| Walk::new(&it, options, IgnoreRules::ignored_folders()));
+    let walk = walk.map_err(|error| WalkError::Workspace(error.to_string()))?;
+    let goes_on = |_| !look.is_over.load(Ordering::Relaxed);
+    let mut tree = Tree::default();
+    for mut found in walk.run(goes_on, || Found::new(&look)) {
+        if let Some(error) = found.error {
+            return Err(error);
         }
-        walk.work();
-    });
-    let queue = walk.queue.into_inner();
-    let queue = queue.unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = queue.error {
-        return Err(error);
+        tree.folders.append(&mut found.tree.folders);
+        tree.uncovered.append(&mut found.tree.uncovered);
     }
-    let mut tree = queue.done;
+    for folder in &mut tree.folders {
+        let by_name = |a: &Entry, b: &Entry| a.name.cmp(&b.name);
+        folder.entries.sort_unstable_by(by_name);
+    }
     tree.folders.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     tree.uncovered.sort_unstable();
     Ok(tree)
@@ -118,121 +107,90 @@ pub(crate) fn moment(time: SystemTime) -> Moment {
     (seconds, since.subsec_nanos())
 }
 
-impl Walk<'_> {
-    fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn next(&self) -> Option<Task> {
-        let mut queue = self.queue();
-        loop {
-            if queue.open == 0 || queue.error.is_some() {
-                return None;
-            }
-            if let Some(task) = queue.tasks.pop() {
-                return Some(task);
-            }
-            queue = self
-                .news
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+impl<'a> Found<'a> {
+    fn new(look: &'a Look<'a>) -> Self {
+        Self {
+            look,
+            tree: Tree::default(),
+            known: &[],
+            error: None,
         }
     }
 
-    fn work(&self) {
-        let mut done = Tree::default();
-        while let Some(task) = self.next() {
-            let found = self.visit(task, &mut done);
-            let mut queue = self.queue();
-            queue.open -= 1;
-            match found {
-                Ok(tasks) => {
-                    queue.open += tasks.len();
-                    queue.tasks.extend(tasks);
-                }
-                Err(error) => queue.error = Some(error),
-            }
-            drop(queue);
-            self.news.notify_all();
-        }
-        let mut queue = self.queue();
-        queue.done.folders.append(&mut done.folders);
-        queue.done.uncovered.append(&mut done.uncovered);
+    fn fail(&mut self, error: WalkError) {
+        self.error.get_or_insert(error);
+        self.look.is_over.store(true, Ordering::Relaxed);
     }
+}
 
-    /// Looks at one folder; returns those in it.
-    fn visit(&self, task: Task, done: &mut Tree) -> Result<Vec<Task>, WalkError> {
-        let failed = |error| WalkError::Folder {
-            path: String::from_utf8_lossy(&task.path).into_owned(),
-            error,
-        };
-        let folder = match &task.above {
-            None => self.workspace.folder(),
-            Some((above, name)) => above.enter(name),
-        };
-        let folder = match folder {
-            Ok(folder) => Arc::new(folder),
-            Err(error) if task.above.is_some() && is_passed_over(&error) => {
-                return Ok(pass_over(task, &error, done));
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        let mut nodes = match folder.nodes() {
-            Err(error) if task.above.is_some() && is_passed_over(&error) => {
-                return Ok(pass_over(task, &error, done));
-            }
-            nodes => nodes.map_err(failed)?,
-        };
-        nodes.retain(|(name, _)| !is_temporary_name(name));
-        nodes.sort_unstable_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
-        let rules = if nodes.iter().any(|(name, _)| name == ".gitignore") {
-            Rules::read(
-                folder.open(OsStr::new(".gitignore")).ok(),
-                &task.path,
-                task.rules,
-            )
+impl Visitor for Found<'_> {
+    const IS_WORK: bool = false;
+
+    /// In a comparison, what was covered before is still covered, whatever the
+    /// rules are by now, and vice versa: else files would seem to come and go.
+    fn enters(&mut self, path: &[u8], is_ignored: bool) -> bool {
+        let known = self.look.known;
+        let is_uncovered = if self.look.is_comparison {
+            let is_known = |it: &Bytes| (**it).cmp(path);
+            known.uncovered.binary_search_by(is_known).is_ok()
+                || (known.folder(path).is_none() && is_ignored)
         } else {
-            task.rules
+            is_ignored
         };
-        let known = self.known.folder(&task.path);
-        let known = known.map_or(&[] as &[Entry], |known| &known.entries);
-        let mut tasks = Vec::new();
-        let mut entries = Vec::with_capacity(nodes.len());
-        for (name, node) in nodes {
-            let below = joined(&task.path, name.as_bytes());
-            if node.kind == Kind::Folder && self.is_uncovered(&below, &name, rules.as_deref()) {
-                done.uncovered.push(below);
-                continue;
-            }
-            if node.kind == Kind::Folder {
-                tasks.push(Task {
-                    above: Some((Arc::clone(&folder), name.clone())),
-                    path: below,
-                    rules: rules.clone(),
-                });
-            }
-            self.count(&node)?;
-            entries.push(self.entry(&folder, name, &node, known));
+        if is_uncovered {
+            self.tree.uncovered.push(path.into());
         }
-        done.folders.push(Folder {
-            path: task.path,
-            entries,
+        !is_uncovered
+    }
+
+    fn opened(&mut self, path: &[u8]) {
+        let known = self.look.known.folder(path);
+        self.known = known.map_or(&[], |known| &known.entries);
+        self.tree.folders.push(Folder {
+            path: path.into(),
+            entries: Vec::new(),
         });
-        Ok(tasks)
     }
 
-    /// Whether a folder is passed over. In a comparison, what was covered
-    /// before is still covered, whatever the rules are by now, and vice versa:
-    /// else files would seem to come and go.
-    fn is_uncovered(&self, path: &Bytes, name: &OsStr, rules: Option<&Rules>) -> bool {
-        let by_rules = || name == ".git" || rules.is_some_and(|rules| rules.ignores(path));
-        if !self.is_comparison {
-            return by_rules();
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        let node = match found.node() {
+            Ok(Some(node)) => node,
+            Ok(None) => return,
+            Err(error) => {
+                let path = String::from_utf8_lossy(found.path()).into_owned();
+                return self.fail(WalkError::Folder { path, error });
+            }
+        };
+        if let Err(error) = self.look.count(&node) {
+            return self.fail(error);
         }
-        let was_uncovered = self.known.uncovered.binary_search(path).is_ok();
-        was_uncovered || (self.known.folder(path).is_none() && by_rules())
+        let entry = self.look.entry(found, &node, self.known);
+        if let Some(folder) = self.tree.folders.last_mut() {
+            folder.entries.push(entry);
+        }
     }
 
+    /// A folder that is gone meanwhile is passed over. One that may not be
+    /// looked into is not covered: a command of its owner can change that.
+    fn left_out(&mut self, what: LeftOut<'_>) {
+        let LeftOut::Unreadable { path, error } = what else {
+            return;
+        };
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !path.is_empty() => {}
+            io::ErrorKind::PermissionDenied if !path.is_empty() => {
+                self.tree.uncovered.push(path.into());
+            }
+            _ => {
+                let path = String::from_utf8_lossy(path).into_owned();
+                self.fail(WalkError::Folder { path, error });
+            }
+        }
+    }
+}
+
+impl Look<'_> {
     fn count(&self, node: &Node) -> Result<(), WalkError> {
         let limits = &self.limits;
         if self.files.fetch_add(1, Ordering::Relaxed) >= limits.files {
@@ -247,47 +205,24 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn entry(&self, folder: &Open, name: OsString, node: &Node, known: &[Entry]) -> Entry {
+    fn entry(&self, found: &WalkEntry<'_>, node: &Node, known: &[Entry]) -> Entry {
         let stamp = Stamp::of(node);
-        let at = known.binary_search_by(|entry| (*entry.name).cmp(name.as_bytes()));
+        let at = known.binary_search_by(|entry| (*entry.name).cmp(found.name()));
         let known = at.ok().and_then(|at| known.get(at));
         let known = known.filter(|known| known.stamp == stamp && !known.is_fresh);
         let what = match (known, node.kind) {
             (Some(known), _) => known.what.clone(),
             (None, Kind::Link) => {
-                let target = folder.link_target(&name).unwrap_or_default();
+                let target = found.link_target().unwrap_or_default();
                 EntryKind::Link(target.into_os_string().into_vec().into())
             }
             (None, kind) => kind_of(kind),
         };
         Entry {
-            name: name.into_vec().into(),
+            name: found.name().into(),
             stamp,
             what,
             is_fresh: node.changed >= self.fresh,
         }
     }
-}
-
-/// Passes over a folder that is gone meanwhile, or may not be looked into: then
-/// it is not covered, for a command of its owner can change that.
-fn pass_over(task: Task, error: &io::Error, done: &mut Tree) -> Vec<Task> {
-    if error.kind() == io::ErrorKind::PermissionDenied {
-        done.uncovered.push(task.path);
-    }
-    Vec::new()
-}
-
-fn is_passed_over(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
-    )
-}
-
-fn joined(folder: &[u8], name: &[u8]) -> Bytes {
-    if folder.is_empty() {
-        return name.into();
-    }
-    [folder, b"/", name].concat().into()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::Recording;
-use crate::rules::Rules;
+use crate::ignore_file::IgnoreFile;
 
 /// Opens a file, never waits, and follows no link.
 pub(super) const READING: OFlags = OFlags::RDONLY
@@ -43,9 +43,9 @@ enum Folder {
 #[derive(Debug, Clone)]
 enum Known {
     /// The rules from the folders above.
-    Above(Option<Arc<Rules>>),
+    Above(Option<Arc<IgnoreFile>>),
     /// The folder's own rules, too.
-    All(Option<Arc<Rules>>),
+    All(Option<Arc<IgnoreFile>>),
 }
 
 /// Whether a path is covered.
@@ -110,7 +110,7 @@ impl Cover {
             Folder::Covered(known) => {
                 let rules = self.rules(folder, above, known);
                 let relative = path.get(above..).unwrap_or_default();
-                let ignores = |rules: &Arc<Rules>| rules.ignores(relative);
+                let ignores = |rules: &Arc<IgnoreFile>| rules.ignores(relative);
                 if name == b".git" || rules.as_ref().is_some_and(ignores) {
                     return Folder::Uncovered(path.into());
                 }
@@ -122,7 +122,7 @@ impl Cover {
 
     /// All rules for what is in a folder, whose path from `above` on is
     /// relative to its root.
-    fn rules(&mut self, folder: &[u8], above: usize, known: Known) -> Option<Arc<Rules>> {
+    fn rules(&mut self, folder: &[u8], above: usize, known: Known) -> Option<Arc<IgnoreFile>> {
         let rules = match known {
             Known::All(rules) => return rules,
             Known::Above(rules) => rules,
@@ -147,12 +147,16 @@ impl Cover {
     }
 }
 
-fn rules_in(folder: &[u8], relative: &[u8], above: Option<Arc<Rules>>) -> Option<Arc<Rules>> {
+fn rules_in(
+    folder: &[u8],
+    relative: &[u8],
+    above: Option<Arc<IgnoreFile>>,
+) -> Option<Arc<IgnoreFile>> {
     let file = [folder, b"/", RULES].concat();
     let file = rustix::fs::openat(CWD, file.as_slice(), READING, Mode::empty());
     let file = file.map(File::from).ok();
     let file = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file()));
-    Rules::read(file, relative, above)
+    IgnoreFile::read(file, relative, above)
 }
 
 /// Whether a path is a folder or lies in it.

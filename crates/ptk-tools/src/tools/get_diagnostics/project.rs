@@ -1,18 +1,19 @@
 //! What there is to check: the files of the workspace by name, as far as a
 //! short look goes.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+use ptk_sandbox::walk::{IgnoreRules, Visitor, Walk, WalkEntry, WalkOptions};
 use ptk_sandbox::{Kind, Place, Workspace};
 
-use crate::tools::search::rules::{Rules, Verdict};
 use crate::{CallContext, ToolError};
 
-/// Folders beneath the workspace in which projects are looked for.
-const MAX_DEPTH: usize = 6;
-/// Names that are looked at.
-const MAX_ENTRIES: usize = 20_000;
+/// How deep projects are looked for: files of the workspace itself, and of six
+/// levels of folders in it.
+const MAX_DEPTH: usize = 7;
+/// Files that are looked at.
+const MAX_FILES: u64 = 50_000;
 /// Folders that hold code of others, or generated files.
 const SKIPPED: [&str; 9] = [
     "node_modules",
@@ -50,13 +51,13 @@ impl Scope {
                 is_folder: true,
                 root: root.absolute(),
                 workspace,
-                files: walk(root),
+                files: files(&root),
             });
         };
         let place = context.resolve(file)?;
         let is_folder = place.metadata()?.kind == Kind::Folder;
         let files = if is_folder {
-            walk(place.clone())
+            files(&place)
         } else {
             vec![place.absolute()]
         };
@@ -125,41 +126,38 @@ pub(super) fn has_extension(name: &str, extensions: &[&str]) -> bool {
     extension.is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// The files beneath a folder, level by level, without hidden folders, those of
-/// others, and what `.gitignore` and its like leave out. What cannot be read is
-/// passed over.
-fn walk(root: Place) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut seen = 0;
-    let rules = Rules::above(&root);
-    let mut folders = VecDeque::from([(root, 0, rules)]);
-    while let Some((folder, depth, rules)) = folders.pop_front() {
-        let Ok(entries) = folder.read_dir() else {
-            continue;
-        };
-        let rules = rules.beneath(&folder);
-        let mut entries: Vec<_> = entries.flatten().take(MAX_ENTRIES - seen).collect();
-        seen += entries.len();
-        entries.sort_by(|one, other| one.name().cmp(other.name()));
-        for entry in entries {
-            let is_hidden = entry.name().as_encoded_bytes().starts_with(b".");
-            let is_skipped = entry
-                .name()
-                .to_str()
-                .is_some_and(|name| SKIPPED.contains(&name));
-            let path = entry.place().absolute();
-            let is_folder = entry.kind() == Kind::Folder;
-            if rules.verdict(&path, is_folder) == Verdict::Ignored {
-                continue;
-            }
-            match entry.kind() {
-                Kind::File => files.push(path),
-                Kind::Folder if depth < MAX_DEPTH && !is_hidden && !is_skipped => {
-                    folders.push_back((entry.place(), depth + 1, rules.clone()));
-                }
-                _ => {}
-            }
-        }
+/// The files beneath a folder, those nearer to it first, without what ignore
+/// rules leave out. What cannot be read is passed over.
+fn files(root: &Place) -> Vec<PathBuf> {
+    let options = WalkOptions {
+        hidden: true,
+        depth: MAX_DEPTH,
+        everything: false,
+    };
+    let Ok(walk) = Walk::new(root, options, IgnoreRules::above(root)) else {
+        return Vec::new();
+    };
+    let visitors = walk.run(|files| files < MAX_FILES, Files::default);
+    let mut found: Vec<PathBuf> = visitors.into_iter().flat_map(|it| it.0).collect();
+    found.sort_by_cached_key(|path| (path.components().count(), path.clone()));
+    let root = root.absolute();
+    found.iter().map(|path| root.join(path)).collect()
+}
+
+/// Collects files, but enters no hidden folders and none with code of others.
+#[derive(Default)]
+struct Files(Vec<PathBuf>);
+
+impl Visitor for Files {
+    const IS_WORK: bool = false;
+
+    fn enters(&mut self, path: &[u8], is_ignored: bool) -> bool {
+        let path = path.to_path_lossy();
+        let is_skipped = |name| SKIPPED.contains(&name) || name.starts_with('.');
+        !is_ignored && !name(&path).is_some_and(is_skipped)
     }
-    files
+
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        self.0.push(found.path().to_path_lossy().into_owned());
+    }
 }

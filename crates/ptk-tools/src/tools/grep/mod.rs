@@ -8,6 +8,7 @@ mod page;
 
 use grep_regex::RegexMatcher;
 use ptk_protocol::{Arguments, ToolResult};
+use ptk_sandbox::walk::IgnoreRules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +18,6 @@ use super::aliases::with_glob;
 use super::search::content::Query;
 use super::search::matches::{Search, Worth};
 use super::search::page::preview_list;
-use super::search::rules::Rules;
 use super::search::start::{self, start};
 use super::search::stop::{Stop, confined};
 use super::search::tally::Skipped;
@@ -184,14 +184,19 @@ impl TypedTool for Grep {
                     .map(start::PathGlob::filter)
                     .transpose()?;
                 let (place, kind) = start(&call, &args.path)?;
-                let rules = Rules::above(&place);
+                let rules = IgnoreRules::above(&place);
                 Ok((matcher, glob, place, kind, rules))
             }
         };
         let call = context.clone();
         let search = move |prepared, stop: &Stop| {
-            let (matcher, glob, place, kind, rules): (_, Option<start::PathGlob>, _, _, Rules) =
-                prepared;
+            let (matcher, glob, place, kind, rules): (
+                _,
+                Option<start::PathGlob>,
+                _,
+                _,
+                IgnoreRules,
+            ) = prepared;
             let search =
                 |query: &Query, matcher: &RegexMatcher, glob: Option<&start::PathGlob>, note| {
                     let search = Search {

@@ -17,7 +17,7 @@ use crate::tools::search::withheld::Withheld;
 pub(super) struct Page<'a> {
     pub(super) args: &'a GrepArgs,
     pub(super) search: &'a Search<'a>,
-    pub(super) counted: &'a Counted<'a>,
+    pub(super) counted: &'a Counted,
     /// How it was found, if not as the pattern says.
     pub(super) note: Option<String>,
 }

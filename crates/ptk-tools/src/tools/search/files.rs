@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bstr::ByteSlice as _;
+use ptk_sandbox::walk::{IgnoreRules, LeftOut, Visitor, Walk, WalkEntry, WalkOptions};
 use ptk_sandbox::{Kind, Place};
 use serde::Serialize;
 
 use super::page::page;
-use super::rules::Rules;
 use super::start::{PathGlob, Pattern, folder};
 use super::stop::{Stop, confined};
 use super::tally::{Skipped, Tally};
-use super::visit::{Sight, Visitor, WalkEntry};
-use super::walk::Walk;
 use super::withheld::Withheld;
 use crate::{CallContext, ToolError};
 
@@ -43,7 +41,7 @@ pub(crate) enum Order {
 }
 
 /// Where a walk begins, with the rules from above, and what it looks for.
-type Prepared = (Place, Rules, Option<Pattern>, Withheld);
+type Prepared = (Place, IgnoreRules, Option<Pattern>, Withheld);
 
 impl Find {
     /// Finds files. `next` makes the call for the page from an offset on.
@@ -77,7 +75,7 @@ impl Find {
             Some(pattern) => folder(context, &pattern.folder),
         };
         Ok(place.map(|place| {
-            let rules = Rules::above(&place);
+            let rules = IgnoreRules::above(&place);
             let withheld = Withheld::new(context, &place);
             (place, rules, pattern, withheld)
         }))
@@ -90,19 +88,29 @@ impl Find {
         next: impl Fn(usize) -> String,
     ) -> FileList {
         let collect = |pattern: Option<&Pattern>| {
-            let sight = Sight {
+            let options = WalkOptions {
                 hidden: self.hidden || pattern.is_some_and(|pattern| pattern.names_hidden),
                 depth: pattern.map_or(1, |pattern| pattern.depth),
                 everything: pattern.is_none(),
             };
-            let walk = Walk::new(&place, sight, rules.clone(), stop);
-            let (visitors, tally) = walk.run(|| Collect {
+            let mut found: Vec<Named> = Vec::new();
+            let mut tally = Tally::default();
+            let visitor = || Collect {
                 glob: pattern.map(|pattern| &pattern.glob),
                 order: self.order,
                 withheld: &withheld,
                 found: Vec::new(),
-            });
-            let found: Vec<Named> = visitors.into_iter().flat_map(|one| one.found).collect();
+                tally: Tally::default(),
+            };
+            match Walk::new(&place, options, rules.clone()) {
+                Ok(walk) => {
+                    for mut visitor in walk.run(|files| stop.goes_on(files), visitor) {
+                        found.append(&mut visitor.found);
+                        tally.add(visitor.tally);
+                    }
+                }
+                Err(error) => tally.refused(&place, error),
+            }
             (found, tally)
         };
         let (mut found, mut tally) = collect(pattern.as_ref());
@@ -149,6 +157,7 @@ struct Collect<'a> {
     order: Order,
     withheld: &'a Withheld,
     found: Vec<Named>,
+    tally: Tally,
 }
 
 impl Visitor for Collect<'_> {
@@ -158,21 +167,26 @@ impl Visitor for Collect<'_> {
         self.glob.is_none_or(|glob| glob.matches(relative))
     }
 
-    fn visit(&mut self, found: &WalkEntry<'_>, tally: &mut Tally) {
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        self.tally.files += u64::from(found.kind() == Kind::File);
         if self.withheld.holds(found.shown()) {
-            tally.withheld += 1;
+            self.tally.withheld += 1;
             return;
         }
         let modified = match self.order {
             Order::Path => None,
-            Order::Newest => found.modified().ok(),
+            Order::Newest => found.metadata().ok().and_then(|found| found.modified),
         };
         let mut name = found.shown().to_vec();
-        if found.kind == Kind::Folder {
+        if found.kind() == Kind::Folder {
             name.push(b'/');
         }
         self.found
             .push((Reverse(modified), name.into_boxed_slice()));
+    }
+
+    fn left_out(&mut self, what: LeftOut<'_>) {
+        self.tally.left_out(what);
     }
 }
 

@@ -11,17 +11,14 @@ use bstr::ByteSlice as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::Searcher;
 use ptk_events::OutputStream;
+use ptk_sandbox::walk::{IgnoreRules, LeftOut, Visitor, Walk, WalkEntry, WalkOptions};
 use ptk_sandbox::{Fingerprint, Kind, Place};
 
 use super::collect::{Collecting, Line, Window};
 use super::content::{Counting, MAX_DECODED, Query, SearchedFile};
-use super::jail;
-use super::rules::Rules;
 use super::start::PathGlob;
 use super::stop::Stop;
 use super::tally::{Tally, shown};
-use super::visit::{Sight, Visitor, WalkEntry};
-use super::walk::Walk;
 use super::withheld::Withheld;
 use crate::tools::text::Text;
 use crate::{CallContext, Ranges};
@@ -61,8 +58,9 @@ pub(crate) struct Matched {
 }
 
 /// The result of the first step.
-pub(crate) struct Counted<'a> {
-    walk: Walk<'a>,
+pub(crate) struct Counted {
+    /// `None` for a search in one file.
+    walk: Option<Walk>,
     /// In the order of their paths.
     pub(crate) files: Vec<Matched>,
     pub(crate) tally: Tally,
@@ -77,32 +75,37 @@ pub(crate) struct MatchExcerpt {
     read: Option<(Fingerprint, usize)>,
 }
 
-impl<'a> Search<'a> {
+impl Search<'_> {
     /// Counts the matches of all files.
-    pub(crate) fn count(&self, rules: Rules) -> Counted<'a> {
-        let sight = Sight {
-            hidden: self.hidden,
-            depth: usize::MAX,
-            everything: false,
-        };
-        let walk = Walk::new(self.place, sight, rules, self.stop);
+    pub(crate) fn count(&self, rules: IgnoreRules) -> Counted {
         let streamed = AtomicUsize::new(0);
         let withheld = Withheld::new(self.context, self.place);
-        let (mut files, tally) = if self.kind == Kind::File {
-            let mut looking = Looking::new(self, &streamed, &withheld);
-            let mut tally = Tally::default();
-            let name = self.place.to_string();
-            tally.files = 1;
-            looking.file(name.as_bytes(), jail::open(self.place), &mut tally);
-            (looking.found, tally)
+        let visitor = || Looking::new(self, &streamed, &withheld);
+        let mut files = Vec::new();
+        let mut tally = Tally::default();
+        let mut walk = None;
+        if self.kind == Kind::File {
+            let mut looking = visitor();
+            looking.file(self.place.to_string().as_bytes(), self.opened());
+            files = looking.found;
+            tally = looking.tally;
         } else {
-            let (visitors, tally) = walk.run(|| Looking::new(self, &streamed, &withheld));
-            let mut files = Vec::new();
-            for mut visitor in visitors {
-                files.append(&mut visitor.found);
+            let options = WalkOptions {
+                hidden: self.hidden,
+                depth: usize::MAX,
+                everything: false,
+            };
+            match Walk::new(self.place, options, rules) {
+                Ok(made) => {
+                    for mut visitor in made.run(|files| self.stop.goes_on(files), visitor) {
+                        files.append(&mut visitor.found);
+                        tally.add(visitor.tally);
+                    }
+                    walk = Some(made);
+                }
+                Err(error) => tally.refused(self.place, error),
             }
-            (files, tally)
-        };
+        }
         files.sort_unstable();
         Counted {
             walk,
@@ -112,18 +115,24 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Opens the file that is searched, and returns how long it is.
+    fn opened(&self) -> io::Result<(File, u64)> {
+        let file = self.place.open().map_err(io::Error::other)?;
+        let size = file.metadata()?.len();
+        Ok((file, size))
+    }
+
     /// Some of the matches of a file, with the lines around them.
     pub(crate) fn excerpt(
         &self,
-        counted: &Counted<'_>,
+        counted: &Counted,
         path: &[u8],
         window: Window,
         around: usize,
     ) -> io::Result<MatchExcerpt> {
-        let (file, size) = if self.kind == Kind::File {
-            jail::open(self.place)?
-        } else {
-            counted.walk.reopen(path)?
+        let (file, size) = match &counted.walk {
+            Some(walk) => walk.reopen(path)?,
+            None => self.opened()?,
         };
         let mut searcher = self.query.searcher(Some(around));
         let mut lines = Collecting::new(self.matcher, window);
@@ -190,6 +199,7 @@ struct Looking<'a> {
     content: SearchedFile,
     streamed: &'a AtomicUsize,
     found: Vec<Matched>,
+    tally: Tally,
 }
 
 impl<'a> Looking<'a> {
@@ -203,10 +213,13 @@ impl<'a> Looking<'a> {
             content: SearchedFile::new(search.query),
             streamed,
             found: Vec::new(),
+            tally: Tally::default(),
         }
     }
 
-    fn file(&mut self, path: &[u8], opened: io::Result<(File, u64)>, tally: &mut Tally) {
+    fn file(&mut self, path: &[u8], opened: io::Result<(File, u64)>) {
+        let tally = &mut self.tally;
+        tally.files += 1;
         if self.withheld.holds(path) {
             tally.withheld += 1;
             return;
@@ -272,7 +285,11 @@ impl Visitor for Looking<'_> {
         self.search.glob.is_none_or(|glob| glob.matches(relative))
     }
 
-    fn visit(&mut self, found: &WalkEntry<'_>, tally: &mut Tally) {
-        self.file(found.shown(), found.open(), tally);
+    fn visit(&mut self, found: &WalkEntry<'_>) {
+        self.file(found.shown(), found.open());
+    }
+
+    fn left_out(&mut self, what: LeftOut<'_>) {
+        self.tally.left_out(what);
     }
 }

@@ -51,9 +51,11 @@ impl Stop {
         self.inner.is_time_up.store(true, Ordering::Relaxed);
     }
 
-    /// Notes how many files were looked at.
-    pub(crate) fn seen(&self, files: u64) {
+    /// Notes how many files were looked at, and returns whether the search goes
+    /// on.
+    pub(crate) fn goes_on(&self, files: u64) -> bool {
         self.inner.seen.store(files, Ordering::Relaxed);
+        !self.is_set()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io;
 
 use bstr::ByteSlice as _;
-use ptk_sandbox::Kind;
+use ptk_sandbox::walk::LeftOut;
+use ptk_sandbox::{Kind, PathError, Place};
 use serde::Serialize;
 
 /// How many names of unreadable files a result shows.
@@ -17,9 +18,9 @@ pub(crate) struct Tally {
     /// Files that were looked at.
     pub(crate) files: u64,
     /// Files and folders that the ignore rules left out.
-    pub(crate) ignored: u64,
+    ignored: u64,
     /// Files and folders whose names begin with a dot.
-    pub(crate) hidden: u64,
+    hidden: u64,
     /// Files that are not text.
     pub(crate) binary: u64,
     /// Files that a rule forbids to show.
@@ -65,10 +66,19 @@ impl Tally {
         }
     }
 
-    /// Counts what is neither a file nor a folder.
-    pub(crate) const fn not_a_file(&mut self, kind: Kind) {
-        match kind {
-            Kind::Link => self.links += 1,
+    /// Counts the folder of a search that cannot be opened.
+    pub(crate) fn refused(&mut self, place: &Place, error: PathError) {
+        let path = place.to_string();
+        self.unreadable(path.as_bytes(), &io::Error::other(error));
+    }
+
+    /// Counts what a walk left out.
+    pub(crate) fn left_out(&mut self, what: LeftOut<'_>) {
+        match what {
+            LeftOut::Ignored => self.ignored += 1,
+            LeftOut::Hidden => self.hidden += 1,
+            LeftOut::NotAFile(Kind::Link) => self.links += 1,
+            LeftOut::Unreadable { path, error } => self.unreadable(path, &error),
             _ => self.special += 1,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// A stack of jobs: what was found last is done first, which keeps few folders
 /// open at a time.
 #[derive(Debug)]
-pub(crate) struct Queue<J> {
+pub(super) struct Queue<J> {
     state: Mutex<QueueState<J>>,
     changed: Condvar,
 }
@@ -18,7 +18,7 @@ struct QueueState<J> {
 }
 
 impl<J> Queue<J> {
-    pub(crate) fn new(first: J) -> Self {
+    pub(super) fn new(first: J) -> Self {
         Self {
             state: Mutex::new(QueueState {
                 jobs: vec![first],
@@ -34,7 +34,7 @@ impl<J> Queue<J> {
     }
 
     /// Works until nothing is left, or until `work` returns `false`.
-    pub(crate) fn run(&self, mut work: impl FnMut(J, &mut Vec<J>) -> bool) {
+    pub(super) fn run(&self, mut work: impl FnMut(J, &mut Vec<J>) -> bool) {
         let mut more = Vec::new();
         while let Some(job) = self.next() {
             let busy = Busy(self);

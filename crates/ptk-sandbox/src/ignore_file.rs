@@ -1,31 +1,58 @@
-//! Which folders git ignores: what is in them can be built again. Files that it
-//! ignores are another thing, since an `.env` cannot.
+//! The rules of a `.gitignore` or a file like it, and of those above it.
 
-use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read as _};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use bstr::{BString, ByteSlice as _};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// The most that is read of a `.gitignore`.
+/// The most that is read of an ignore file.
 const MAX_RULES: u64 = 1024 * 1024;
 /// Characters that make a pattern of a rule.
 const SIGNS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-/// The rules of a folder's `.gitignore`, and of those above it.
+/// The rules of one file, and of those above it.
 #[derive(Debug)]
-pub struct Rules {
+pub struct IgnoreFile {
     folder: PathBuf,
-    text: String,
+    text: BString,
     /// Which names the rules may be about. To make rules of the text takes far
-    /// longer than to see that none of them is about a folder.
+    /// longer than to see that none of them is about a name.
     names: Vec<Name>,
     own: OnceLock<Gitignore>,
     above: Option<Arc<Self>>,
+}
+
+/// The verdict of ignore rules on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// No rule is about it.
+    Silent,
+    /// It is left out.
+    Ignored,
+    /// It is named as an exception, so that it is seen even where it is hidden.
+    Wanted,
+}
+
+impl Verdict {
+    pub(crate) fn of<T>(matched: &Match<T>) -> Self {
+        match matched {
+            Match::None => Self::Silent,
+            Match::Ignore(_) => Self::Ignored,
+            Match::Whitelist(_) => Self::Wanted,
+        }
+    }
+
+    /// This verdict, or another one where this is silent.
+    pub(crate) fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Silent => other(),
+            verdict => verdict,
+        }
+    }
 }
 
 /// The names that a rule may be about.
@@ -62,42 +89,51 @@ impl Name {
     }
 }
 
-impl Rules {
-    /// The rules in a folder whose path is given, by its `.gitignore`; those
-    /// above it where there is none, or it cannot be read.
+impl IgnoreFile {
+    /// The rules in a folder whose path is given, by a file in it; those above
+    /// it where there is none, or it cannot be read. Paths that are judged
+    /// later begin where this one begins.
     #[must_use]
     pub fn read(file: Option<File>, path: &[u8], above: Option<Arc<Self>>) -> Option<Arc<Self>> {
-        let mut text = Vec::new();
-        let read = file.map(|file| file.take(MAX_RULES).read_to_end(&mut text));
-        if !matches!(read, Some(Ok(_))) {
+        let Some(Ok(text)) = file.map(text_of) else {
+            return above;
+        };
+        let names: Vec<Name> = text
+            .lines()
+            .filter_map(|line| Name::of(&line.to_str_lossy()))
+            .collect();
+        if names.is_empty() {
             return above;
         }
-        let text = String::from_utf8_lossy(&text).into_owned();
         Some(Arc::new(Self {
-            folder: PathBuf::from(OsStr::from_bytes(path)),
-            names: text.lines().filter_map(Name::of).collect(),
+            folder: path.to_path_lossy().into_owned(),
+            names,
             text,
             own: OnceLock::new(),
             above,
         }))
     }
 
-    /// Whether a folder with this path is ignored. The innermost rule counts.
+    /// Whether a folder with this path is ignored.
     #[must_use]
     pub fn ignores(&self, folder: &[u8]) -> bool {
-        let name = folder.rsplit(|byte| *byte == b'/').next();
+        self.verdict(folder, true) == Verdict::Ignored
+    }
+
+    /// The verdict on a path. The innermost rule counts.
+    #[must_use]
+    pub fn verdict(&self, path: &[u8], is_folder: bool) -> Verdict {
+        let name = path.rsplit(|byte| *byte == b'/').next();
         let name = name.unwrap_or_default();
         let own = if self.names.iter().any(|it| it.has(name)) {
-            let path = Path::new(OsStr::from_bytes(folder));
-            self.own().matched(path, true)
+            Verdict::of(&self.own().matched(path.to_path_lossy(), is_folder))
         } else {
-            Match::None
+            Verdict::Silent
         };
-        match own {
-            Match::Ignore(_) => true,
-            Match::Whitelist(_) => false,
-            Match::None => self.above.as_ref().is_some_and(|it| it.ignores(folder)),
-        }
+        own.or_else(|| match &self.above {
+            Some(above) => above.verdict(path, is_folder),
+            None => Verdict::Silent,
+        })
     }
 
     fn own(&self) -> &Gitignore {
@@ -105,11 +141,17 @@ impl Rules {
             let mut builder = GitignoreBuilder::new(&self.folder);
             for line in self.text.lines() {
                 // As git does: an invalid rule is skipped.
-                let _ = builder.add_line(None, line);
+                let _ = builder.add_line(None, &line.to_str_lossy());
             }
             builder.build().unwrap_or_else(|_| Gitignore::empty())
         })
     }
+}
+
+fn text_of(file: File) -> io::Result<BString> {
+    let mut text = Vec::new();
+    file.take(MAX_RULES).read_to_end(&mut text)?;
+    Ok(text.into())
 }
 
 #[cfg(test)]
@@ -123,7 +165,9 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         file.rewind().unwrap();
-        let rules = Rules::read(Some(file), b"", None).unwrap();
+        let Some(rules) = IgnoreFile::read(Some(file), b"", None) else {
+            return (false, false);
+        };
         let whole = rules.own().matched(folder, true).is_ignore();
         (rules.ignores(folder.as_bytes()), whole)
     }
