@@ -1,6 +1,6 @@
 //! What it costs that a command can be undone: the same command in the sandbox
-//! without undo, and with undo in each of the ways that there are, in turns in
-//! the same run, by the clock and by CPU time.
+//! without undo, recorded, and over a layer as for a review, in turns in the same
+//! run, by the clock and by CPU time.
 //!
 //! What a recorded command has changed is looked at after its result is there,
 //! and the next command that may change something waits for that. So a recorded
@@ -26,16 +26,16 @@ use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
-use ptk_undo::{Commands, Options, Undo};
+use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager, ToolManagerBuilder};
+use ptk_undo::{Options, Undo};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use timing::{Time, median, timed};
 
 const ROUNDS: usize = 21;
-/// Without undo, and each way with it.
-const WAYS: usize = 4;
+/// Without undo, recorded, and reviewed.
+const WAYS: usize = 3;
 /// Files that a command touches.
 const TOUCHED: usize = 100;
 /// How much longer a command may take, in percent.
@@ -61,16 +61,17 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
     tree::plant(&root, files)?;
     let touched = some_files(&root)?.join(" ");
     let runtime = Runtime::new()?;
-    let options = |commands| Options {
-        folder: Some(folder.path().join(format!("state-{commands:?}"))),
-        commands,
+    let options = |name: &str| Options {
+        folder: Some(folder.path().join(name)),
         ..Options::default()
     };
     let ways = [
-        manager(&root, None)?,
-        manager(&root, Some(options(Commands::Record)))?,
-        manager(&root, Some(options(Commands::Layers)))?,
-        manager(&root, Some(options(Commands::Look)))?,
+        builder(&root)?.build(),
+        builder(&root)?.undo(options("recorded")).build(),
+        builder(&root)?
+            .undo(options("reviewed"))
+            .review(true)
+            .build(),
     ];
     println!("{files} files");
     for (name, command) in [
@@ -103,7 +104,7 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
             }
         };
         let rest = || -> Result<(), Box<dyn Error>> {
-            Undo::open(Workspace::open(&root)?, &options(Commands::Record))?;
+            Undo::open(Workspace::open(&root)?, &options("recorded"))?;
             Ok(())
         };
         let mut times = [const { Vec::new() }; WAYS];
@@ -127,7 +128,7 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
 }
 
 fn report(name: &str, times: [Vec<Time>; WAYS], mut behind: Vec<Time>) {
-    let [plain, recorded, layers, looked] = times.map(|mut times| {
+    let [plain, recorded, reviewed] = times.map(|mut times| {
         let clock = median(&mut times, |time| time.0);
         (clock, median(&mut times, |time| time.1))
     });
@@ -137,8 +138,8 @@ fn report(name: &str, times: [Vec<Time>; WAYS], mut behind: Vec<Time>) {
     };
     let (clock, cpu) = (more(recorded, |it| it.0), more(recorded, |it| it.1));
     println!(
-        "  {name:<24} {:>8.2?} without, {:>8.2?} recorded ({clock:+.1} %, CPU {cpu:+.1} %; behind another {behind:.2?}), {:>8.2?} over layers, {:>8.2?} by looking",
-        plain.0, recorded.0, layers.0, looked.0
+        "  {name:<24} {:>8.2?} without, {:>8.2?} recorded ({clock:+.1} %, CPU {cpu:+.1} %; behind another {behind:.2?}), {:>8.2?} over a layer",
+        plain.0, recorded.0, reviewed.0
     );
     if clock > BAR {
         println!("    MISSED: at most {BAR} % more");
@@ -168,15 +169,11 @@ fn find(folder: &Path, all: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn manager(root: &Path, undo: Option<Options>) -> Result<ToolManager, Box<dyn Error>> {
+fn builder(root: &Path) -> Result<ToolManagerBuilder, Box<dyn Error>> {
     let mut registry = Registry::new();
     Bash::default().register(&mut registry)?;
-    let builder = ToolManager::builder(Workspace::open(root)?)
+    Ok(ToolManager::builder(Workspace::open(root)?)
         .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
         .tools(registry)
-        .approver(AllowAll);
-    Ok(match undo {
-        Some(options) => builder.undo(options).build(),
-        None => builder.build(),
-    })
+        .approver(AllowAll))
 }

@@ -38,9 +38,10 @@
 //!
 //! Before a call runs, the files that it declares to write go to a store
 //! outside the workspace. What a command is about to change is recorded while
-//! it runs; or it works over a layer, and what it changed is brought into the
-//! workspace when it has ended; where the system supports neither, everything
-//! that is there is kept before it runs ([`Options`] sets up to which size).
+//! it runs. Where the system does not support that, everything that is there is
+//! kept before it runs ([`Options`] sets up to which size). A command whose
+//! changes are reviewed works over a layer, and what it changed is brought into
+//! the workspace when it was approved.
 //! Afterwards the journal lists what has changed. [`Undo`] undoes calls, newest
 //! first, and refuses where that would lose changes of others. An undo is in
 //! the journal itself, so that it can be undone, too.
@@ -81,8 +82,8 @@ mod watch;
 pub use apply::UndoReport;
 pub use error::{Conflict, ConflictReason, UndoError};
 pub use journal::Change;
-pub use layer::PendingChanges;
-pub use options::{Commands, Options};
+pub use layer::{PendingChanges, Refusal};
+pub use options::Options;
 pub use plan::{ListedCall, Others, Selection, Undo, UndoPlan};
 pub use record::{CallNotes, ChangingCall, KeptCall, Recorder, Writes};
 pub use state::{Content, NodeAttributes, State};

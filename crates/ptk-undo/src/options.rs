@@ -29,30 +29,12 @@ pub struct Options {
     pub max_days: u64,
     /// The largest file that is kept, in megabytes.
     pub max_file_mb: u64,
-    /// How the changes of commands are found. Where the system does not support
-    /// that, the next way is used.
-    pub commands: Commands,
-    /// How many files a workspace may have, so that commands can be undone by
-    /// looking at it.
+    /// How many files a workspace may have, so that commands can be undone
+    /// where they cannot be recorded: by looking at it before and after.
     pub max_files: usize,
     /// How much these files may hold together, in megabytes. What git ignores
     /// does not count.
     pub max_workspace_mb: u64,
-}
-
-/// How the changes of commands are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Commands {
-    /// What they are about to change is written down before they do.
-    #[default]
-    Record,
-    /// They work over layers: what they change comes into the workspace when
-    /// they have ended.
-    Layers,
-    /// The whole workspace is looked at before and after.
-    Look,
 }
 
 impl Default for Options {
@@ -63,7 +45,6 @@ impl Default for Options {
             max_mb: 1024,
             max_days: 30,
             max_file_mb: 100,
-            commands: Commands::Record,
             max_files: 100_000,
             max_workspace_mb: 500,
         }

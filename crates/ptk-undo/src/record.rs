@@ -8,13 +8,13 @@ use std::thread::{self, JoinHandle};
 use ptk_sandbox::{Place, Workspace};
 
 use crate::journal::{Apply, Begin, Change, End, Line};
-use crate::layer::{self, Attempt, Dropped, LayerError, Layers, PendingChanges};
+use crate::layer::{self, Attempt, Dropped, LayerError, Layers, PendingChanges, Refusal};
 use crate::recorded::Recorded;
 use crate::settle::{self, Ending, settle_abandoned};
 use crate::store::{Store, UnderWay, now};
 use crate::tree::Tree;
 use crate::watch::{CommandSetup, Watch};
-use crate::{Commands, Options, UndoError};
+use crate::{Options, UndoError};
 
 /// Characters of the description of a call.
 const MAX_WHAT: usize = 200;
@@ -28,10 +28,10 @@ pub struct Recorder {
     turn: AtomicU64,
     store: Mutex<Option<Arc<Store>>>,
     last: Mutex<Option<LastTree>>,
-    /// Whether commands may be recorded.
+    /// Whether commands can be recorded.
     can_record: AtomicBool,
-    /// Whether they may work over layers.
-    has_layers: AtomicBool,
+    /// Whether the changes of commands are reviewed, in layers.
+    is_reviewed: bool,
     /// Calls that have ended, and whose changes are being looked at.
     settling: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -93,8 +93,6 @@ pub struct KeptCall {
     begin: Begin,
     watch: Watch,
     beside: Vec<String>,
-    /// Whether the command goes on when the call has ended.
-    runs_on: bool,
     /// How long the journal was when the call began.
     length: u64,
     under_way: UnderWay,
@@ -112,21 +110,17 @@ impl Recorder {
             store: Mutex::default(),
             last: Mutex::default(),
             can_record: AtomicBool::new(false),
-            has_layers: AtomicBool::new(false),
+            is_reviewed: false,
             settling: Mutex::default(),
         }
     }
 
-    /// The same recorder for commands that a helper starts, which allows other
-    /// ways than looking at the workspace. Changes that are reviewed have to be
-    /// in layers.
+    /// The same recorder for commands that a helper starts, which can record
+    /// them. Changes that are reviewed are in layers instead.
     #[must_use]
-    pub fn with_helper(self, is_reviewed: bool) -> Self {
-        let wanted = self.options.commands;
-        let can_record = wanted == Commands::Record && !is_reviewed;
-        self.can_record.store(can_record, Ordering::Relaxed);
-        let has_layers = wanted != Commands::Look;
-        self.has_layers.store(has_layers, Ordering::Relaxed);
+    pub fn with_helper(mut self, is_reviewed: bool) -> Self {
+        self.can_record = AtomicBool::new(!is_reviewed);
+        self.is_reviewed = is_reviewed;
         self
     }
 
@@ -191,7 +185,6 @@ impl Recorder {
             begin,
             watch,
             beside,
-            runs_on: matches!(call.writes, Writes::Command { runs_on: true }),
             length,
             under_way,
             store: Arc::clone(&store),
@@ -217,11 +210,13 @@ impl Recorder {
         }
         // What runs on in the background is to see changes of others, and they
         // its own.
-        if !runs_on && self.has_layers.load(Ordering::Relaxed) {
+        if self.is_reviewed && !runs_on {
             match Layers::create(&self.workspace, store, entry) {
                 Ok(layers) => return Ok(Watch::Layers(layers)),
                 Err(LayerError::Store(error)) => return Err(store.failed(error)),
-                Err(LayerError::Impossible(why)) => without(&self.has_layers, &why),
+                Err(LayerError::Impossible(why)) => {
+                    tracing::debug!(why, "changes cannot be reviewed");
+                }
             }
         }
         self.watch_tree(store)
@@ -279,12 +274,6 @@ impl Recorder {
             watch: watch.watched(),
         }
     }
-}
-
-/// Disables a way that is not possible here, now or later.
-fn without(way: &AtomicBool, why: &str) {
-    tracing::debug!(why, "commands are undone in another way");
-    way.store(false, Ordering::Relaxed);
 }
 
 /// The notes on a call that has ended.
@@ -351,47 +340,50 @@ impl KeptCall {
         Ok(command_setup)
     }
 
-    /// Begins another way before the command runs, because the system does not
-    /// support this one, for this reason. Blocks.
+    /// Looks at the workspace instead before the command runs, because the
+    /// system cannot record it, for this reason. Blocks.
     ///
     /// # Errors
     ///
-    /// If there is no other way to keep it.
+    /// If it cannot be kept in this way either.
     pub fn fall_back(&mut self, why: &str) -> Result<(), UndoError> {
+        tracing::debug!(why, "commands are undone by looking at the workspace");
         let store = Arc::clone(&self.store);
         let failed = |error| store.failed(error);
         let recorder = &self.recorder;
-        match &self.watch {
-            Watch::Layers(layers) => {
-                layers.remove();
-                without(&recorder.has_layers, why);
-            }
-            _ => without(&recorder.can_record, why),
-        }
+        recorder.can_record.store(false, Ordering::Relaxed);
         let _kept = store.keep_all().map_err(failed)?;
-        self.watch = recorder.watch_command(self.runs_on, &store, &self.begin.entry)?;
+        self.watch = recorder.watch_tree(&store)?;
         self.begin.watch = self.watch.watched();
         let begin = Line::Begin(self.begin.clone());
         self.length = store.append(&begin).map_err(failed)?;
         Ok(())
     }
 
-    /// The changes that would come into the workspace, for a review. Blocks.
-    pub fn show(&self) -> Option<PendingChanges> {
-        let layers = self.layers().filter(|layers| layers.is_settled())?;
+    /// The changes that would come into the workspace, for a review; `None` if
+    /// there are no layers. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be shown, and are to be [refused](Self::refuse).
+    pub fn show(&self) -> Result<Option<PendingChanges>, Refusal> {
+        let Some(layers) = self.layers() else {
+            return Ok(None);
+        };
+        if !layers.is_settled() {
+            return Err(Refusal(Dropped::Unfinished));
+        }
         let largest = self.store.options.largest_file();
-        // If that is not possible, the reason is reported when they are to come
-        // in.
-        layers.show(&self.recorder.workspace, largest).ok()
+        let shown = layers.show(&self.recorder.workspace, largest);
+        shown.map(Some).map_err(Refusal)
     }
 
-    /// Drops the changes, because the review has refused them. Blocks.
+    /// Drops the changes. Blocks.
     ///
     /// # Errors
     ///
     /// If the journal cannot be written.
-    pub fn refuse(self, why: &str) -> Result<CallNotes, UndoError> {
-        let why = Dropped::Refused(why.to_owned());
+    pub fn refuse(self, refusal: &Refusal) -> Result<CallNotes, UndoError> {
         let end = End {
             entry: self.begin.entry.clone(),
             at: now(),
@@ -405,7 +397,7 @@ impl KeptCall {
         self.ended();
         Ok(CallNotes {
             note: None,
-            dropped: Some(why.to_string()),
+            dropped: Some(refusal.0.to_string()),
         })
     }
 

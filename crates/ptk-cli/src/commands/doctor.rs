@@ -177,8 +177,8 @@ fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
         writeln!(
             out,
             "{:11}Linux 5.6 or newer is needed, with seccomp, and reading the memory of one's own\n\
-             {:11}processes (kernel.yama.ptrace_scope below 2). Without it, commands work over\n\
-             {:11}layers, or the whole workspace is looked at before and after.",
+             {:11}processes (kernel.yama.ptrace_scope below 2). Without it, the whole workspace is\n\
+             {:11}looked at before and after a command.",
             "", "", ""
         )?;
     }

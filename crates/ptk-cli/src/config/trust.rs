@@ -254,7 +254,6 @@ fn undo(own: ptk_undo::Options, withheld: &mut Vec<Withheld>) {
         max_mb,
         max_days,
         max_file_mb,
-        commands: _,
         max_files: _,
         max_workspace_mb: _,
     } = own;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ptk_events::Step;
 use ptk_permission::Review;
 use ptk_protocol::{Arguments, ToolResult};
-use ptk_undo::{CallNotes, ChangingCall, KeptCall, Writes};
+use ptk_undo::{CallNotes, ChangingCall, KeptCall, Refusal, Writes};
 
 use super::Call;
 use crate::{Decision, Effect, Failure, Fields, Plan, Tool, ToolError};
@@ -93,12 +93,13 @@ impl Call<'_> {
         tool: &dyn Tool,
         args: &Arguments,
         kept: KeptCall,
-    ) -> Result<(KeptCall, Option<String>), ToolError> {
+    ) -> Result<(KeptCall, Option<Refusal>), ToolError> {
         let show = move || Ok((kept.show(), kept));
         let (shown, kept) = self.context.blocking(show).await?;
-        let shown = shown.filter(|it| !(it.changes.is_empty() && it.uncovered.is_empty()));
-        let Some(shown) = shown else {
-            return Ok((kept, None));
+        let shown = match shown {
+            Ok(Some(shown)) if !(shown.changes.is_empty() && shown.uncovered.is_empty()) => shown,
+            Ok(_) => return Ok((kept, None)),
+            Err(refusal) => return Ok((kept, Some(refusal))),
         };
         let paths: Vec<_> = shown.changes.iter().map(|it| it.path.clone()).collect();
         let review = Review {
@@ -118,7 +119,7 @@ impl Call<'_> {
             }
         };
         let refusal = match decision {
-            Decision::Deny(why) | Decision::DenyOnce(why) => Some(why),
+            Decision::Deny(why) | Decision::DenyOnce(why) => Some(Refusal::by_review(why)),
             Decision::Allow | Decision::AllowForSession | Decision::AllowAlways => None,
         };
         Ok((kept, refusal))
@@ -136,7 +137,7 @@ impl Call<'_> {
         };
         let end = move || {
             let settled = match refusal {
-                Some(why) => kept.refuse(&why),
+                Some(refusal) => kept.refuse(&refusal),
                 None => kept.end(),
             };
             Ok(settled.unwrap_or_else(|error| CallNotes::unknown(format!(

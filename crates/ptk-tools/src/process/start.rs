@@ -89,28 +89,23 @@ impl Program {
         self.start_on(CommandSetup::default(), context).await
     }
 
-    /// Starts the program so that its changes become known, in the first way
-    /// that the system supports.
+    /// Starts the program so that its changes become known.
     pub(crate) async fn start_watched(&self, context: &CallContext) -> Result<Running, ToolError> {
-        loop {
-            let command_setup = context
-                .command_setup()
-                .map_err(|error| self.refused(error))?;
-            match self.start_on(command_setup, context).await {
-                Err(StartError::NoLayer(why) | StartError::NotRecorded(why))
-                    if !context.services().is_reviewed =>
-                {
-                    let (kept, name) = (context.clone(), self.names());
-                    let keep = move || {
-                        let kept = kept.fall_back(&why);
-                        kept.map_err(|error| ToolError::cannot_keep(&name, &error))
-                    };
-                    context.blocking(keep).await?;
-                }
-                // A program that was not started leaves nothing unfinished.
-                started => return Ok(started.inspect_err(|_| context.leave_layers())?),
+        let setup = || context.command_setup().map_err(|error| self.refused(error));
+        let started = match self.start_on(setup()?, context).await {
+            Err(StartError::NotRecorded(why)) => {
+                let (kept, name) = (context.clone(), self.names());
+                let keep = move || {
+                    let kept = kept.fall_back(&why);
+                    kept.map_err(|error| ToolError::cannot_keep(&name, &error))
+                };
+                context.blocking(keep).await?;
+                self.start_on(setup()?, context).await
             }
-        }
+            started => started,
+        };
+        // A program that was not started leaves nothing unfinished.
+        Ok(started.inspect_err(|_| context.leave_layers())?)
     }
 
     async fn start_on(

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ptk_undo::{Commands, Options};
+use ptk_undo::Options;
 use serde_json::json;
 
-use crate::scene::{Scene, manager};
+use crate::scene::{Scene, manager, unrecorded_async};
 
 #[tokio::test]
 async fn a_call_that_cannot_be_undone_is_not_run() {
@@ -69,33 +69,32 @@ impl Drop for Disk<'_> {
     }
 }
 
-#[tokio::test]
-async fn on_a_full_disk_nothing_is_lost() {
-    let scene = Scene::with(&Options {
-        commands: Commands::Look,
-        ..Options::default()
+#[test]
+fn on_a_full_disk_nothing_is_lost() {
+    unrecorded_async(|| async {
+        let scene = Scene::new();
+        let state = scene.folder.path().join("state");
+        let Some(_disk) = Disk::mount(&state, "size=256k") else {
+            return;
+        };
+        scene.write("small", "small");
+        scene.bash("echo more >> small").await;
+        scene.write("large", vec![b'x'; 1024 * 1024]);
+        let before = scene.picture();
+        for (tool, args) in [
+            ("bash", json!({"command": "rm large small"})),
+            ("write_file", json!({"path": "large", "content": ""})),
+        ] {
+            scene.call("read_file", json!({"path": "large"})).await;
+            let result = scene.call(tool, args).await;
+            assert!(!result.success);
+            assert_eq!(scene.picture(), before);
+        }
+        fs::remove_file(scene.path("large")).unwrap();
+        // What was kept before is still there.
+        scene.undo().last().unwrap();
+        assert_eq!(scene.text("small"), "small");
     });
-    let state = scene.folder.path().join("state");
-    let Some(_disk) = Disk::mount(&state, "size=256k") else {
-        return;
-    };
-    scene.write("small", "small");
-    scene.bash("echo more >> small").await;
-    scene.write("large", vec![b'x'; 1024 * 1024]);
-    let before = scene.picture();
-    for (tool, args) in [
-        ("bash", json!({"command": "rm large small"})),
-        ("write_file", json!({"path": "large", "content": ""})),
-    ] {
-        scene.call("read_file", json!({"path": "large"})).await;
-        let result = scene.call(tool, args).await;
-        assert!(!result.success);
-        assert_eq!(scene.picture(), before);
-    }
-    fs::remove_file(scene.path("large")).unwrap();
-    // What was kept before is still there.
-    scene.undo().last().unwrap();
-    assert_eq!(scene.text("small"), "small");
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Commands over layers: what they change comes into the workspace as one.
+//! Commands whose changes are reviewed work over layers: what they change comes
+//! into the workspace as one.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -10,7 +11,7 @@ use ptk_sandbox::command::Helper;
 use ptk_sandbox::{Access, Workspace};
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Registry, Review, ToolManager};
-use ptk_undo::{Commands, Options, Undo};
+use ptk_undo::{Options, Undo};
 use serde_json::json;
 
 use crate::pipe::Pipe;
@@ -18,10 +19,7 @@ use crate::scene::{Scene, timeless};
 
 /// A workspace whose commands work over layers.
 fn layered() -> Scene {
-    Scene::with(&Options {
-        commands: Commands::Layers,
-        ..Options::default()
-    })
+    Scene::reviewed(&Options::default())
 }
 
 /// What git keeps for itself is not below the layer, so that a command and a
@@ -258,6 +256,7 @@ async fn every_folder_that_may_be_written_has_its_layer() {
         .tools(registry)
         .approver(AllowAll)
         .undo(options.clone())
+        .review(true)
         .build();
     let command = format!("echo new > f; echo new > '{}'", path("other/f").display());
     let args = ptk_protocol::Arguments::from_json(&json!({ "command": command }).to_string());
@@ -277,23 +276,27 @@ async fn every_folder_that_may_be_written_has_its_layer() {
 }
 
 #[tokio::test]
-async fn where_there_can_be_no_layers_the_workspace_is_looked_at() {
+async fn where_there_can_be_no_layers_nothing_that_is_reviewed_is_run() {
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
     let scene = layered();
     let options = Options {
         folder: Some(elsewhere.path().to_owned()),
         ..Options::default()
     };
-    let tools = crate::scene::manager(&scene.root(), &options);
+    let tools = crate::scene::builder(&scene.root(), &options)
+        .review(true)
+        .build();
     let scene = Scene {
         options,
         tools,
         ..scene
     };
     scene.write("f", "old");
-    scene.bash("echo new > f").await;
-    assert_eq!(scene.text("f"), "new\n");
-    scene.undo().last().unwrap();
+    let result = scene.call("bash", json!({"command": "echo new > f"})).await;
+    assert_eq!(
+        result.error,
+        "The command was not run: its changes are to be looked at first, and the system does not keep them apart"
+    );
     assert_eq!(scene.text("f"), "old");
 }
 
@@ -397,15 +400,4 @@ async fn what_cannot_be_looked_at_first_is_not_run() {
         result.error,
         "The command was not run: its changes are to be looked at first, and in the background that cannot be"
     );
-    let options = Options {
-        commands: Commands::Look,
-        ..scene.options.clone()
-    };
-    let tools = crate::scene::builder(&scene.root(), &options)
-        .review(true)
-        .build();
-    let scene = Scene { tools, ..scene };
-    let result = scene.call("bash", json!({"command": "echo > a"})).await;
-    assert!(!result.success);
-    assert!(!scene.path("a").exists());
 }

@@ -2,49 +2,51 @@
 
 use std::fs;
 
-use ptk_undo::{Commands, Options, UndoError};
+use ptk_undo::{Options, UndoError};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, unrecorded_async};
 
-#[tokio::test]
-async fn a_workspace_with_too_many_files_is_said_to_be_one() {
-    let scene = Scene::with(&Options {
-        max_files: 3,
-        commands: Commands::Look,
-        ..Options::default()
+#[test]
+fn a_workspace_with_too_many_files_is_said_to_be_one() {
+    unrecorded_async(|| async {
+        let scene = Scene::with(&Options {
+            max_files: 3,
+            ..Options::default()
+        });
+        for name in ["a", "b", "c", "d"] {
+            scene.write(name, name);
+        }
+        let result = scene.call("bash", json!({"command": "rm a"})).await;
+        assert_eq!(
+            result.fields["undo"],
+            "This call cannot be undone: the workspace has more than 3 files."
+        );
+        let error = scene.undo().last().unwrap_err();
+        assert!(matches!(error, UndoError::NotKept { .. }), "{error}");
+        // What names its files can be undone all the same.
+        scene
+            .ok("write_file", json!({"path": "e", "content": "x"}))
+            .await;
+        scene.undo().last().unwrap();
+        assert!(!scene.path("e").exists());
     });
-    for name in ["a", "b", "c", "d"] {
-        scene.write(name, name);
-    }
-    let result = scene.call("bash", json!({"command": "rm a"})).await;
-    assert_eq!(
-        result.fields["undo"],
-        "This call cannot be undone: the workspace has more than 3 files."
-    );
-    let error = scene.undo().last().unwrap_err();
-    assert!(matches!(error, UndoError::NotKept { .. }), "{error}");
-    // What names its files can be undone all the same.
-    scene
-        .ok("write_file", json!({"path": "e", "content": "x"}))
-        .await;
-    scene.undo().last().unwrap();
-    assert!(!scene.path("e").exists());
 }
 
-#[tokio::test]
-async fn a_workspace_that_holds_too_much_is_said_to_do() {
-    let scene = Scene::with(&Options {
-        max_workspace_mb: 1,
-        commands: Commands::Look,
-        ..Options::default()
+#[test]
+fn a_workspace_that_holds_too_much_is_said_to_do() {
+    unrecorded_async(|| async {
+        let scene = Scene::with(&Options {
+            max_workspace_mb: 1,
+            ..Options::default()
+        });
+        scene.write("a", vec![0; 1024 * 1024 + 1]);
+        let result = scene.call("bash", json!({"command": "true"})).await;
+        assert_eq!(
+            result.fields["undo"],
+            "This call cannot be undone: the files of the workspace hold more than 1 MB."
+        );
     });
-    scene.write("a", vec![0; 1024 * 1024 + 1]);
-    let result = scene.call("bash", json!({"command": "true"})).await;
-    assert_eq!(
-        result.fields["undo"],
-        "This call cannot be undone: the files of the workspace hold more than 1 MB."
-    );
 }
 
 #[tokio::test]
@@ -66,25 +68,24 @@ async fn a_file_that_is_too_large_is_named_if_it_changes() {
     assert_eq!(scene.text("small"), "y\n");
 }
 
-#[tokio::test]
-async fn what_git_ignores_is_not_covered_and_that_is_said() {
-    let scene = Scene::with(&Options {
-        commands: Commands::Look,
-        ..Options::default()
-    });
-    scene.write(".gitignore", "target/\n.env\n!keep/\n");
-    scene.write("target/old", "old");
-    scene.write("keep/a", "a");
-    scene.write(".env", "SECRET=1");
-    let result = scene
+#[test]
+fn what_git_ignores_is_not_covered_and_that_is_said() {
+    unrecorded_async(|| async {
+        let scene = Scene::new();
+        scene.write(".gitignore", "target/\n.env\n!keep/\n");
+        scene.write("target/old", "old");
+        scene.write("keep/a", "a");
+        scene.write(".env", "SECRET=1");
+        let result = scene
         .call("bash", json!({"command": "rm target/old keep/a .env; echo 1 > b; rm .gitignore; mkdir -p sub/target; echo > sub/target/x"}))
         .await;
-    assert_eq!(result.fields["undo"], "Undo does not cover target.");
-    scene.undo().last().unwrap();
-    assert!(!scene.path("target/old").exists());
-    assert!(!scene.path("sub").exists());
-    assert_eq!(scene.text(".env"), "SECRET=1");
-    assert_eq!(scene.text("keep/a"), "a");
+        assert_eq!(result.fields["undo"], "Undo does not cover target.");
+        scene.undo().last().unwrap();
+        assert!(!scene.path("target/old").exists());
+        assert!(!scene.path("sub").exists());
+        assert_eq!(scene.text(".env"), "SECRET=1");
+        assert_eq!(scene.text("keep/a"), "a");
+    });
 }
 
 #[tokio::test]
@@ -132,10 +133,7 @@ fn kept(scene: &Scene) -> u64 {
 
 #[tokio::test]
 async fn what_is_the_same_is_kept_once() {
-    let scene = Scene::with(&Options {
-        commands: Commands::Layers,
-        ..Options::default()
-    });
+    let scene = Scene::reviewed(&Options::default());
     for name in 0..20 {
         scene.write(&format!("f{name}"), vec![b'x'; 10_000]);
     }

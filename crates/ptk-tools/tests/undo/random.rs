@@ -5,10 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use ptk_undo::{Commands, Options, Others, Selection, UndoError};
+use ptk_undo::{Options, Others, Selection, UndoError};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
-use crate::scene::{Picture, Scene, Seen, timeless};
+use crate::scene::{Picture, Scene, Seen, runtime, timeless, unrecorded};
 
 /// Names that break what was not thought through.
 const NAMES: [&str; 8] = [
@@ -57,12 +58,33 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// How the changes of commands are found.
-fn way() -> impl Strategy<Value = Commands> {
-    prop_oneof![
-        Just(Commands::Record),
-        Just(Commands::Layers),
-        Just(Commands::Look)
-    ]
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Recorded,
+    Reviewed,
+    Looked,
+}
+
+impl Way {
+    fn any() -> impl Strategy<Value = Self> {
+        prop_oneof![
+            Just(Self::Recorded),
+            Just(Self::Reviewed),
+            Just(Self::Looked)
+        ]
+    }
+
+    /// Runs something in a workspace whose commands are watched in this way.
+    fn run(self, test: impl FnOnce(&Scene, &Runtime) + Send) {
+        let options = Options::default();
+        match self {
+            Self::Recorded => test(&prepared(Scene::with(&options)), &runtime()),
+            Self::Reviewed => test(&prepared(Scene::reviewed(&options)), &runtime()),
+            Self::Looked => {
+                unrecorded(|| test(&prepared(Scene::with(&options)), &runtime()));
+            }
+        }
+    }
 }
 
 /// A name as a word of the shell.
@@ -139,19 +161,7 @@ impl Act {
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap()
-}
-
-fn prepared(commands: Commands) -> Scene {
-    let scene = Scene::with(&Options {
-        commands,
-        ..Options::default()
-    });
+fn prepared(scene: Scene) -> Scene {
     scene.write("a.txt", "one\nmore\n");
     scene.write("d/inner.txt", "more\n");
     std::os::unix::fs::symlink("a.txt", scene.path("link")).unwrap();
@@ -174,14 +184,13 @@ proptest! {
 
     #[test]
     fn calls_undone_one_by_one_and_redone(
-        commands in way(),
+        way in Way::any(),
         acts in prop::collection::vec(act(), 1..7),
     ) {
-        let runtime = runtime();
-        let scene = prepared(commands);
+        way.run(|scene, runtime| {
         let mut pictures = vec![scene.picture()];
         for act in &acts {
-            runtime.block_on(act.run(&scene));
+            runtime.block_on(act.run(scene));
             pictures.push(scene.picture());
         }
         let undo = scene.undo();
@@ -195,85 +204,86 @@ proptest! {
                 Err(error) => panic!("{error}"),
             }
         }
-        prop_assert_eq!(timeless(&scene.picture()), timeless(&pictures[0]));
+        assert_eq!(timeless(&scene.picture()), timeless(&pictures[0]));
         same_times(&scene.picture(), &pictures);
         for id in undone.iter().rev() {
             undo.call(id).unwrap();
         }
-        prop_assert_eq!(timeless(&scene.picture()), timeless(&end));
+        assert_eq!(timeless(&scene.picture()), timeless(&end));
+        });
     }
 
     #[test]
     fn a_session_undone_at_once(
-        commands in way(),
+        way in Way::any(),
         acts in prop::collection::vec(act(), 1..7),
     ) {
-        let runtime = runtime();
-        let scene = prepared(commands);
+        way.run(|scene, runtime| {
         let before = scene.picture();
         for act in &acts {
-            runtime.block_on(act.run(&scene));
+            runtime.block_on(act.run(scene));
         }
         let after = scene.picture();
         let undo = scene.undo();
         let Some(call) = undo.list().unwrap().into_iter().next() else {
-            prop_assert_eq!(timeless(&after), timeless(&before));
-            return Ok(());
+            assert_eq!(timeless(&after), timeless(&before));
+            return;
         };
         let done = undo.session(&call.session).unwrap();
-        prop_assert_eq!(timeless(&scene.picture()), timeless(&before));
+        assert_eq!(timeless(&scene.picture()), timeless(&before));
         // What cancels itself out needs no step, and no undo of its own.
         if !done.steps.is_empty() {
             undo.call(&done.id).unwrap();
-            prop_assert_eq!(timeless(&scene.picture()), timeless(&after));
+            assert_eq!(timeless(&scene.picture()), timeless(&after));
         }
+        });
     }
 
     #[test]
     fn what_others_did_is_never_lost(
-        commands in way(),
+        way in Way::any(),
         acts in prop::collection::vec((any::<bool>(), act()), 1..8),
     ) {
-        let runtime = runtime();
-        let scene = prepared(commands);
+        way.run(|scene, runtime| {
         for (is_call, act) in &acts {
             if *is_call {
-                runtime.block_on(act.run(&scene));
+                runtime.block_on(act.run(scene));
             } else {
-                act.by_somebody(&scene);
+                act.by_somebody(scene);
             }
         }
         let before = scene.picture();
         let undo = scene.undo();
         let Some(call) = undo.list().unwrap().into_iter().next() else {
-            return Ok(());
+            return;
         };
         let session = Selection::Session(call.session.clone());
         match undo.session(&call.session) {
             Ok(done) => {
-                theirs_are_left(&scene, &before, &touched(&done.steps));
+                theirs_are_left(scene, &before, &touched(&done.steps));
                 if !done.steps.is_empty() {
                     undo.call(&done.id).unwrap();
-                    prop_assert_eq!(timeless(&scene.picture()), timeless(&before));
+                    assert_eq!(timeless(&scene.picture()), timeless(&before));
                 }
             }
             Err(UndoError::Conflicts(conflicts)) => {
-                prop_assert_eq!(&scene.picture(), &before);
+                assert_eq!(&scene.picture(), &before);
                 let plan = match undo.plan(&session, Others::Keep) {
                     // Nothing but what others have changed.
-                    Err(UndoError::Conflicts(_)) => return Ok(()),
+                    Err(UndoError::Conflicts(_)) => return,
                     plan => plan.unwrap(),
                 };
                 let done = undo.apply(plan).unwrap();
-                theirs_are_left(&scene, &before, &touched(&done.steps));
+                theirs_are_left(scene, &before, &touched(&done.steps));
                 let after = scene.picture();
                 for conflict in conflicts {
                     let path = &conflict.path;
-                    prop_assert_eq!(after.get(path), before.get(path));
+                    assert_eq!(after.get(path), before.get(path));
                 }
             }
             Err(error) => panic!("{error}"),
         }
+        });
     }
 }
 

@@ -7,18 +7,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ptk_undo::{Commands, Options, Others, Selection};
+use ptk_undo::{Options, Others, Selection};
 use serde_json::json;
 
 use crate::pipe::Pipe;
-use crate::scene::{Scene, Seen, timeless};
+use crate::scene::{Scene, Seen, timeless, unrecorded_async};
 
 /// A workspace with something of every kind.
 fn furnished() -> Scene {
-    let scene = Scene::with(&Options {
-        commands: Commands::Record,
-        ..Options::default()
-    });
+    let scene = Scene::new();
     scene.write("a", "one\ntwo\n");
     scene.write("b", "other\n");
     scene.write("d/x", "x\n");
@@ -433,30 +430,15 @@ async fn what_is_not_needed_any_more_is_not_kept() {
 
 /// Where calls have another listener already, there can be no recorder.
 #[test]
-fn where_nothing_can_be_recorded_another_way_is_taken() {
-    let attempt = || {
-        nix::sys::prctl::set_no_new_privs().unwrap();
-        // It lets everything pass.
-        let allow = ptk_seccomp::Instruction {
-            code: 0x06,
-            jt: 0,
-            jf: 0,
-            k: 0x7fff_0000,
-        };
-        let _listener = ptk_seccomp::listen(&[allow]).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+fn where_nothing_can_be_recorded_the_workspace_is_looked_at() {
+    unrecorded_async(|| async {
         let scene = furnished();
         let before = scene.picture();
         for _ in 0..2 {
-            runtime.block_on(scene.bash("echo changed > a; rm b; mv d d2"));
+            scene.bash("echo changed > a; rm b; mv d d2").await;
             assert!(!is_recorded(&scene));
             scene.undo().last().unwrap();
             assert_eq!(scene.picture(), before);
         }
-    };
-    // The filter is that of a thread, and of what it starts.
-    std::thread::spawn(attempt).join().unwrap();
+    });
 }

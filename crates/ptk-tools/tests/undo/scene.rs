@@ -44,6 +44,13 @@ impl Scene {
         }
     }
 
+    /// The same, where the changes of commands are reviewed, and approved.
+    pub(crate) fn reviewed(options: &Options) -> Self {
+        let scene = Self::with(options);
+        let tools = builder(&scene.root(), &scene.options).review(true).build();
+        Self { tools, ..scene }
+    }
+
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("space")
     }
@@ -91,6 +98,44 @@ impl Scene {
     pub(crate) fn picture(&self) -> Picture {
         picture(&self.root())
     }
+}
+
+/// Runs something where the system does not record commands: a process can have
+/// only one listener for its calls, and here it has one that lets everything
+/// pass.
+pub(crate) fn unrecorded<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    let attempt = || {
+        nix::sys::prctl::set_no_new_privs().unwrap();
+        let allow = ptk_seccomp::Instruction {
+            code: 0x06,
+            jt: 0,
+            jf: 0,
+            k: 0x7fff_0000,
+        };
+        let _listener = ptk_seccomp::listen(&[allow]).unwrap();
+        run()
+    };
+    // The filter is that of a thread, and of what it starts.
+    std::thread::scope(|scope| match scope.spawn(attempt).join() {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// The same for what waits.
+pub(crate) fn unrecorded_async<F: Future>(run: impl FnOnce() -> F + Send) -> F::Output
+where
+    F::Output: Send,
+{
+    unrecorded(|| runtime().block_on(run()))
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 pub(crate) fn manager(root: &Path, options: &Options) -> ToolManager {

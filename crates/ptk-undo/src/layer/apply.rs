@@ -20,12 +20,15 @@ use crate::journal::Change;
 use crate::state::{Content, State};
 use crate::store::Store;
 
-/// Whether steps are taken for the first time.
+/// What the steps are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
+    /// To be shown: neither the workspace nor the layers are touched.
+    Show,
+    /// To be taken for the first time.
     First,
-    /// Another process was killed while it took them. What has been changed
-    /// since is left alone.
+    /// To be taken again: another process was killed meanwhile. What has been
+    /// changed since is left alone.
     Again,
 }
 

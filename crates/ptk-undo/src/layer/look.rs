@@ -92,6 +92,7 @@ impl Layers {
                 part,
                 number,
                 largest,
+                attempt,
                 look: &mut look,
                 at: PathBuf::new(),
             };
@@ -103,7 +104,7 @@ impl Layers {
             }
         }
         look.uncovered.extend(self.changed_git());
-        if attempt == Attempt::First && !look.conflicts.is_empty() {
+        if attempt != Attempt::Again && !look.conflicts.is_empty() {
             self.close(workspace, &look);
             return Err(Dropped::Others(look.conflicts));
         }
@@ -116,6 +117,7 @@ struct LayerInspection<'a> {
     part: &'a Part,
     number: usize,
     largest: u64,
+    attempt: Attempt,
     look: &'a mut Look,
     /// The last path that was looked at, for error messages.
     at: PathBuf,
@@ -368,7 +370,7 @@ impl LayerInspection<'_> {
     /// command has done. It is closed again with the other steps, or by
     /// [`Layers::close`].
     fn open(&mut self, lower: &Folder, name: &OsStr, path: &Path, there: &Node) -> io::Result<()> {
-        if is_closed(there) {
+        if is_closed(there) && self.attempt != Attempt::Show {
             let closed = Attributes::from(there);
             let open = Attributes {
                 mode: there.mode | WRITABLE,
@@ -384,7 +386,7 @@ impl LayerInspection<'_> {
 
     /// Opens a folder of the layer that its owner may not change, at once.
     fn open_up(&self, node: &Node, path: &Path) -> io::Result<()> {
-        if is_closed(node) {
+        if is_closed(node) && self.attempt != Attempt::Show {
             let open = Permissions::from_mode(node.mode | WRITABLE);
             fs::set_permissions(self.part.upper().join(path), open)?;
         }

@@ -273,6 +273,18 @@ pub(crate) enum Dropped {
     },
 }
 
+/// Why the changes of a command are not to come into the workspace.
+#[derive(Debug)]
+pub struct Refusal(pub(crate) Dropped);
+
+impl Refusal {
+    /// A review has refused them, for this reason.
+    #[must_use]
+    pub const fn by_review(why: String) -> Self {
+        Self(Dropped::Refused(why))
+    }
+}
+
 fn told(paths: &[PathBuf]) -> String {
     super::settle::named(paths.iter().map(|path| path.display().to_string()))
 }

@@ -22,13 +22,14 @@ pub struct PendingChanges {
 }
 
 impl Layers {
-    /// The changes that would come into the workspace now.
+    /// The changes that would come into the workspace now. Touches neither the
+    /// workspace nor the layers.
     pub(crate) fn show(
         &self,
         workspace: &Workspace,
         largest: u64,
     ) -> Result<PendingChanges, Dropped> {
-        let look = self.look(workspace, largest, Attempt::First)?;
+        let look = self.look(workspace, largest, Attempt::Show)?;
         let mut diffs = Vec::new();
         for step in &look.steps {
             if let Some(change) = &step.change {
@@ -36,7 +37,6 @@ impl Layers {
                 diffs.push(shown(change, texts));
             }
         }
-        self.close(workspace, &look);
         Ok(PendingChanges {
             changes: look.changes().cloned().collect(),
             uncovered: look.uncovered,
