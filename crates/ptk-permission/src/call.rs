@@ -139,23 +139,22 @@ impl Call<'_> {
     /// write by its arguments.
     pub(super) fn written(&self, command: &ShellCommand) -> Vec<Target> {
         let mut targets = self.redirected_to(command);
-        targets.extend(command.has_vanished.then_some(Target::Unknown));
         let args = || command.args().iter();
         let plain = || args().filter(|arg| !arg.start().starts_with('-'));
         match command.name().unwrap_or_default() {
             name if WRITERS.contains(&name) => {
-                targets.extend(plain().flat_map(|arg| self.targets(arg, command)));
+                targets.extend(plain().map(|arg| self.target(arg, command)));
             }
             "sed" if args().any(|arg| is_in_place(arg.start())) => {
-                targets.extend(plain().flat_map(|arg| self.targets(arg, command)));
+                targets.extend(plain().map(|arg| self.target(arg, command)));
             }
             "dd" => {
                 let files = args().filter_map(|arg| arg.without("of="));
-                targets.extend(files.flat_map(|file| self.targets(&file, command)));
+                targets.extend(files.map(|file| self.target(&file, command)));
             }
             "curl" | "wget" | "sort" => {
                 let files = value_of(command.args(), &["-o", "-O", "--output"]);
-                targets.extend(files.flat_map(|file| self.targets(&file, command)));
+                targets.extend(files.map(|file| self.target(&file, command)));
             }
             name if COPIERS.contains(&name) => self.copied(name, command, &mut targets),
             _ => {}
@@ -184,18 +183,17 @@ impl Call<'_> {
             };
             targets.extend(path);
         }
-        targets.extend(self.targets(&into, command));
+        targets.push(self.target(&into, command));
         if name == "mv" {
             let moved = command.args().iter();
             let moved = moved.filter(|arg| !arg.start().starts_with('-'));
-            targets.extend(moved.flat_map(|arg| self.targets(arg, command)));
+            targets.extend(moved.map(|arg| self.target(arg, command)));
         }
     }
 
     /// What a command is known to read by its arguments.
     pub(super) fn read(&self, command: &ShellCommand) -> Vec<Target> {
         let mut targets = self.redirected(command, |mode| mode == RedirectMode::Read);
-        targets.extend(command.has_vanished.then_some(Target::Unknown));
         let name = command.name().unwrap_or_default();
         if BLIND.contains(&name) {
             return targets;
@@ -208,7 +206,7 @@ impl Call<'_> {
             });
             for word in std::iter::once(arg).chain(&behind) {
                 let files = self.files(word, command);
-                let is_unsure = files.is_none() || word.has_variables();
+                let is_unsure = files.is_none();
                 targets.extend(files.into_iter().flatten());
                 if is_unsure && READERS.contains(&name) {
                     targets.push(Target::Unknown);
@@ -231,26 +229,20 @@ impl Call<'_> {
         let redirects = command.redirects().iter();
         let redirects = redirects.filter(|redirect| is_meant(redirect.mode()));
         let targets = redirects.map(crate::shell::Redirect::target);
-        let is_nowhere = |target: &Word| {
-            let is_named = target.literal().is_some_and(|it| NOWHERE.contains(&it));
-            is_named && !target.has_variables()
-        };
+        let is_nowhere = |target: &Word| target.literal().is_some_and(|it| NOWHERE.contains(&it));
         let targets = targets.filter(|target| !is_nowhere(target));
-        let targets = targets.flat_map(|target| self.targets(target, command));
+        let targets = targets.map(|target| self.target(target, command));
         targets.collect()
     }
 
-    /// The file that a word means. A variable in it may hold something else
-    /// than it seems, so that it may be another one, too.
-    fn targets(&self, word: &Word, command: &ShellCommand) -> Vec<Target> {
+    /// The file that a word means.
+    fn target(&self, word: &Word, command: &ShellCommand) -> Target {
         let files = self.files(word, command).unwrap_or_default();
         let mut files = files.into_iter();
-        let target = match (files.next(), files.next()) {
+        match (files.next(), files.next()) {
             (Some(file), None) if !self.is_rearranged_beside(command) => file,
             _ => Target::Unknown,
-        };
-        let other = word.has_variables().then_some(Target::Unknown);
-        std::iter::once(target).chain(other).collect()
+        }
     }
 
     /// Whether another command of the line may change where paths lead.

@@ -41,14 +41,12 @@ const SETTINGS: [&str; 6] = ["-e", "-u", "-eu", "-euo", "-o", "pipefail"];
 
 /// Whether a command changes nothing, its redirections aside.
 pub(super) fn is_neutral(command: &ShellCommand) -> bool {
-    let is_seen = |word: &Word| !word.has_variables();
     let is_setting = |arg: &Word| arg.literal().is_some_and(|it| SETTINGS.contains(&it));
     match (command.program(), command.args()) {
-        _ if command.has_vanished || !command.words().first().is_none_or(is_seen) => false,
         (None, []) => command.words().is_empty(),
-        (Some("cd"), [folder]) => is_seen(folder) && folder.literal().is_some_and(is_below),
-        (Some("set"), args) => args.iter().all(|arg| is_seen(arg) && is_setting(arg)),
-        (Some("test" | "["), args) => args.iter().all(|arg| is_seen(arg) && is_tested(arg)),
+        (Some("cd"), [folder]) => folder.literal().is_some_and(is_below),
+        (Some("set"), args) => args.iter().all(is_setting),
+        (Some("test" | "["), args) => args.iter().all(is_tested),
         (Some(program), _) => PROGRAMS.contains(&program),
         (None, _) => false,
     }

@@ -197,9 +197,6 @@ impl Rule {
             fit = fit.max(self.fits_words(&words));
             fit = fit.max(self.fits_past_options(name, command.args()));
         }
-        if command.has_vanished {
-            fit = fit.max(Fit::Maybe);
-        }
         let mut hidden = hidden::in_arguments(command).into_iter();
         if fit == Fit::No && hidden.any(|words| self.fits_words(&words) > Fit::No) {
             return Fit::Maybe;
@@ -335,7 +332,7 @@ impl FromStr for Rule {
 
 /// Whether a word may become no word or several.
 fn is_open_word(word: &Word) -> bool {
-    word.literal().is_none() || word.has_variables()
+    word.literal().is_none()
 }
 
 fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {

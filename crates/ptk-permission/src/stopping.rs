@@ -48,7 +48,6 @@ fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
     let mut assigned = assigned.chain(script.assigned());
     let runs = |name: &str| CODE.iter().any(|it| name.starts_with(it));
     let is_unseen = !script.is_whole()
-        || script.is_guessed()
         || commands.clone().any(|it| is_hidden(it.role))
         || assigned.any(|it| runs(&it.name));
     let mut suspected = script.suspected().iter();

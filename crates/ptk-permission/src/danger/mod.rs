@@ -198,15 +198,17 @@ mod tests {
 
     use super::*;
 
-    /// The refusal in a folder `sub` of the workspace `/ws`, with the home
-    /// `/home/ada`.
-    fn why(command: &str) -> Option<String> {
-        let around = Surroundings {
+    /// A folder `sub` of the workspace `/ws`, with the home `/home/ada`.
+    fn around() -> Surroundings {
+        Surroundings {
             folder: PathBuf::from("/ws/sub"),
             roots: vec![PathBuf::from("/ws"), PathBuf::from("/tmp")],
             home: Some(PathBuf::from("/home/ada")),
-        };
-        Danger::of(&CommandLine::read(command), &around).refusal
+        }
+    }
+
+    fn why(command: &str) -> Option<String> {
+        Danger::of(&CommandLine::read(command), &around()).refusal
     }
 
     #[test]
@@ -244,13 +246,6 @@ mod tests {
             "rm \\\n -rf /",
             "bash <<EOF\nrm -rf /\nEOF",
             "sudo bash <<EOF\nrm -rf /\nEOF",
-            "D=/; rm -rf $D",
-            "D=/ && rm -rf \"$D\"",
-            "export D=/; rm -rf ${D}",
-            "D=; rm -rf $D/",
-            "D=/home E=ada; rm -rf $D",
-            "for d in x /; do rm -rf $d; done",
-            "D=/dev/sda; dd if=x of=$D",
             "mkfs /dev/sda1",
             "mkfs.ext4 -F /dev/sda1",
             "sudo mkfs.xfs /dev/nvme0n1",
@@ -261,6 +256,28 @@ mod tests {
             "function f(){ f|f& };f",
         ] {
             assert!(why(command).is_some(), "{command}");
+        }
+    }
+
+    /// The value of a variable is not worked out: a person is asked, and told
+    /// so.
+    #[test]
+    fn what_a_variable_may_destroy_is_warned_of() {
+        for command in [
+            "D=/; rm -rf $D",
+            "D=/ && rm -rf \"$D\"",
+            "export D=/; rm -rf ${D}",
+            "D=; rm -rf $D/",
+            "for d in x /; do rm -rf $d; done",
+            "D=/dev/sda; dd if=x of=$D",
+            "X='rm -rf /'; eval $X",
+            "X='-rf /'; rm $X",
+            "X=rm; $X -rf /",
+            "S='rm -rf /'; bash -c \"$S\"",
+        ] {
+            let danger = Danger::of(&CommandLine::read(command), &around());
+            assert_eq!(danger.refusal, None, "{command}");
+            assert!(!danger.warnings.is_empty(), "{command}");
         }
     }
 
@@ -294,10 +311,6 @@ mod tests {
             "cargo build --release /",
             "sudo ls /",
             "x='a;b' && echo \"${x}\"",
-            "D=/tmp/x; rm -rf $D",
-            "D=/; D=/tmp/x; rm -rf $D",
-            "D=/ rm -rf $D",
-            "(D=/); rm -rf $D",
             "D=/; rm -rf '$D'",
             "for d in / x; do echo $d; done",
             "echo $((1 << 2)) rm -rf /",

@@ -24,7 +24,7 @@ impl Inspector<'_> {
         };
         let has_script = command.args().iter().any(|arg| {
             let file = arg.literal().filter(|it| !it.starts_with('-'));
-            file.is_some_and(|file| !is_standard_input(file)) && !arg.has_variables()
+            file.is_some_and(|file| !is_standard_input(file))
         });
         let is_fed =
             is_shell(name) && command.role == Role::Blind || is_interpreter(name) && !has_script;

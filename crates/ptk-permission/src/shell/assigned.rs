@@ -41,15 +41,13 @@ impl Assigned {
     }
 }
 
-/// Whether a value runs nothing. The value of another variable is not known for
-/// sure.
+/// Whether a value runs nothing.
 fn is_harmless(word: &Word) -> bool {
     let mut texts = word.pieces().iter().map(|piece| match piece {
         Piece::Text(text) | Piece::Glob(text) => Some(text),
         _ => None,
     });
-    !word.has_variables()
-        && texts.all(|text| text.is_some_and(|it| it.chars().all(substitution::is_harmless)))
+    texts.all(|text| text.is_some_and(|it| it.chars().all(substitution::is_harmless)))
 }
 
 /// The variables that a command of the shell sets, by its words.

@@ -47,7 +47,7 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
         if part.is_empty() || !seen.insert(part) {
             continue;
         }
-        let mut walk = Walk::new(part);
+        let mut walk = Walk::new();
         walk.text(part, DEPTH);
         let found = walk.end().commands;
         commands.extend(found.into_iter().filter(|it| it.program().is_some()));

@@ -17,10 +17,10 @@
 //! let line = CommandLine::read("rm -rf $FOLDER");
 //! assert!(!line.commands()[0].is_known());
 //!
-//! let line = CommandLine::read("for name in a b; do rm -r out/$name; done");
-//! let last: Vec<_> = line.commands().iter().filter_map(|it| it.words().last()?.literal()).collect();
-//! assert_eq!(last, ["out/a", "out/b"]);
 //! ```
+//!
+//! The value of a variable is never worked out, even if it stands in the same
+//! line: a word with a variable in it is not known, and that is a reason to ask.
 //!
 //! Reading never fails. What cannot be read is taken word by word, and the line
 //! says that it is not whole. It is never a reason to trust a command.
@@ -33,14 +33,12 @@ mod blunt;
 mod plain;
 mod substitution;
 mod tolerant;
-mod variables;
 mod walk;
 mod word;
 mod wrapper;
 
 use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 
-use self::variables::Variables;
 pub(crate) use assigned::Assigned;
 pub(crate) use word::Piece;
 pub use word::Word;
@@ -71,7 +69,6 @@ pub struct CommandLine {
     is_evaluated: bool,
     is_fork_bomb: bool,
     has_functions: bool,
-    is_guessed: bool,
     assigned: Vec<Assigned>,
     /// What else may be a command, where the reading is not certain.
     suspected: Vec<ShellCommand>,
@@ -81,8 +78,6 @@ pub struct CommandLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellCommand {
     pub(crate) words: Vec<Word>,
-    /// Whether words are gone from it, because variables seem to hold nothing.
-    pub(crate) has_vanished: bool,
     pub(crate) assignments: Vec<Assigned>,
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) folder: Folder,
@@ -182,7 +177,7 @@ impl CommandLine {
     /// Reads a text for the shell.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut walk = walk::Walk::new(text);
+        let mut walk = walk::Walk::new();
         walk.text(text, MAX_DEPTH);
         let line = walk.end();
         if line.is_certain {
@@ -242,11 +237,6 @@ impl CommandLine {
         self.is_evaluated
     }
 
-    /// Whether variables may hold something else than what was put in for them.
-    pub(crate) fn is_guessed(&self) -> bool {
-        self.is_guessed
-    }
-
     /// Variables that the shell sets on its way, such as that of a loop.
     pub(crate) fn assigned(&self) -> &[Assigned] {
         &self.assigned
@@ -304,9 +294,8 @@ impl ShellCommand {
     /// written out.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        let is_known = |word: &Word| word.literal().is_some() && !word.has_variables();
+        let is_known = |word: &Word| word.literal().is_some();
         self.role != Role::Blind
-            && !self.has_vanished
             && self.words.iter().all(is_known)
             && self.redirects.iter().all(|it| is_known(&it.target))
     }
@@ -339,7 +328,7 @@ pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
         let Token::Word(source, _) = token else {
             return None;
         };
-        let mut reading = word::read(&source, &Variables::default());
+        let mut reading = word::read(&source);
         if !reading.nested.is_empty() || !reading.is_whole || reading.is_evaluated {
             return None;
         }

@@ -1,8 +1,5 @@
 //! The walk through the parsed tree to the simple commands.
 
-mod bind;
-
-use self::bind::Certain;
 use brush_parser::ast::{
     AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
     CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition,
@@ -13,8 +10,7 @@ use brush_parser::ast::{
 
 use super::assigned::{self, Assigned};
 use super::substitution::{self, Found};
-use super::variables::{Given, Names, Variables};
-use super::word::{self, Piece, Values, Word};
+use super::word::{self, Word};
 use super::wrapper::{Inside, inside};
 use super::{
     CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, ShellCommand, plain, program,
@@ -42,16 +38,6 @@ pub(super) struct Walk {
     forgets: bool,
     /// Whether a variable may hold something that runs when it is evaluated.
     has_values: bool,
-    /// The names in the whole text.
-    names: Names,
-    /// The values of variables here.
-    variables: Variables,
-    /// How many values the loops around this have together.
-    rounds: usize,
-    /// Which variables are given values, and how often.
-    given: Given,
-    /// Whether values were put in for variables.
-    is_filled: bool,
 }
 
 /// The parts of a command before it is complete.
@@ -62,8 +48,6 @@ struct Gathered {
     documents: Vec<Document>,
     /// Whether it may read something else.
     is_fed_otherwise: bool,
-    /// Variables that it gives a value.
-    values: Vec<(String, Vec<Piece>)>,
 }
 
 /// A text on the input of a command.
@@ -75,28 +59,17 @@ struct Document {
 }
 
 impl Document {
-    /// A here-string, if it is known. The shell leaves a value in it as it is,
-    /// and does not split it into words.
+    /// A here-string, if it is known.
     fn of(read: &ShellCommand) -> Option<Self> {
-        let is_filled = |word: &Word| word.has_variables();
-        if !read.words.iter().any(is_filled) {
-            let text = read.words.first()?.literal()?.to_owned();
-            return Some(Self {
-                text,
-                is_known: true,
-            });
-        }
-        let words: Option<Vec<&str>> = read.words.iter().map(Word::literal).collect();
         Some(Self {
-            text: words?.join(" "),
-            is_known: false,
+            text: read.words.first()?.literal()?.to_owned(),
+            is_known: true,
         })
     }
 }
 
 impl Walk {
-    /// A walk through this text.
-    pub(super) fn new(text: &str) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             line: CommandLine {
                 is_whole: true,
@@ -110,11 +83,6 @@ impl Walk {
             seen: 0,
             forgets: false,
             has_values: false,
-            names: Names::of(text),
-            variables: Variables::default(),
-            rounds: 1,
-            given: Given::default(),
-            is_filled: false,
         }
     }
 
@@ -139,8 +107,6 @@ impl Walk {
         }
         // A value that is evaluated may be any command.
         self.line.is_whole &= !(self.line.is_evaluated && self.has_values);
-        let is_sure = self.given.is_sure(&self.names) && !self.line.is_evaluated && !self.forgets;
-        self.line.is_guessed = self.is_filled && !is_sure;
         self.line
     }
 
@@ -206,12 +172,12 @@ impl Walk {
         self.apart(|walk| walk.text(text, walk.depth.saturating_sub(1)))
     }
 
-    /// Walks through what leaves folder and variables as they were. Returns the
-    /// programs in it.
+    /// Walks through what leaves the folder as it was. Returns the programs in
+    /// it.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<String> {
         let folder = self.folder.clone();
         let start = self.line.commands.len();
-        self.perhaps(walk);
+        walk(self);
         self.folder = folder;
         let found = self.line.commands.get(start..).unwrap_or_default();
         let names = found.iter().filter_map(|it| it.name().map(str::to_owned));
@@ -238,15 +204,12 @@ impl Walk {
     fn chain(&mut self, chain: &AndOrList) {
         let mut folders = vec![self.folder.clone()];
         let mut is_sure = true;
-        let mut certain = Certain::of(&self.variables);
         for (operator, pipeline) in chain {
             is_sure &= operator == PipelineOperator::And;
             if folders.len() > 1 && !is_sure {
                 self.folder = Folder::one_of(&folders);
             }
-            certain.before(&operator, &mut self.variables);
             self.pipeline(pipeline);
-            certain.behind(pipeline, &mut self.variables);
             is_sure &= !pipeline.bang;
             if folders.last() != Some(&self.folder) {
                 folders.push(self.folder.clone());
@@ -255,7 +218,6 @@ impl Walk {
         if folders.len() > 1 {
             self.folder = Folder::one_of(&folders);
         }
-        self.variables = certain.variables;
     }
 
     /// Walks through what may run several times, and each time somewhere else.
@@ -364,7 +326,7 @@ impl Walk {
                 for part in parts.into_iter().flatten() {
                     self.evaluated(&part.value);
                 }
-                self.repeated(|walk| walk.perhaps(|walk| walk.list(&it.body.list)));
+                self.repeated(|walk| walk.list(&it.body.list));
             }
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => drop(self.apart(|walk| walk.list(&it.list))),
@@ -374,7 +336,7 @@ impl Walk {
                     values.extend(self.words(&value.value));
                 }
                 self.assigns(Assigned::own(&it.variable_name, &values));
-                self.repeated(|walk| walk.each(it));
+                self.repeated(|walk| walk.list(&it.body.list));
             }
             CompoundCommand::CaseClause(it) => {
                 self.words(&it.value.value);
@@ -382,24 +344,22 @@ impl Walk {
                     let patterns = case.patterns.iter();
                     patterns.for_each(|pattern| drop(self.words(&pattern.value)));
                     if let Some(list) = &case.cmd {
-                        self.perhaps(|walk| walk.list(list));
+                        self.list(list);
                     }
                 }
             }
             CompoundCommand::IfClause(it) => {
                 self.list(&it.condition);
-                self.perhaps(|walk| walk.list(&it.then));
+                self.list(&it.then);
                 for clause in it.elses.iter().flatten() {
-                    self.perhaps(|walk| {
-                        clause.condition.iter().for_each(|list| walk.list(list));
-                        walk.list(&clause.body);
-                    });
+                    clause.condition.iter().for_each(|list| self.list(list));
+                    self.list(&clause.body);
                 }
             }
             CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
                 self.repeated(|walk| {
                     walk.list(&it.0);
-                    walk.perhaps(|walk| walk.list(&it.1.list));
+                    walk.list(&it.1.list);
                 });
             }
         }
@@ -449,7 +409,6 @@ impl Walk {
         let name = assigned.name.as_str();
         self.forgets |= name.is_empty() || OWN_VARIABLES.contains(&name);
         self.has_values |= !assigned.is_harmless;
-        self.given.note(name);
     }
 
     /// Walks through the redirections of a group.
@@ -478,7 +437,6 @@ impl Walk {
         }
         let suffix = command.suffix.iter().flat_map(|it| &it.0);
         suffix.for_each(|item| self.item(item, &mut gathered));
-        self.declare(command, &gathered);
         self.complete(gathered);
     }
 
@@ -490,14 +448,8 @@ impl Walk {
         if let Some(index) = index {
             self.evaluated(index);
         }
-        gathered.values.extend(self.assigned(assignment));
         let mut assigned = match &assignment.value {
-            AssignmentValue::Scalar(word) => {
-                let value = self.read(&word.value);
-                let mut assigned = Assigned::passed(name, &value.words);
-                assigned.is_harmless &= !value.has_vanished;
-                assigned
-            }
+            AssignmentValue::Scalar(word) => Assigned::passed(name, &self.words(&word.value)),
             AssignmentValue::Array(words) => {
                 for (index, word) in words {
                     if let Some(index) = index {
@@ -539,11 +491,9 @@ impl Walk {
     }
 
     fn word(&mut self, source: &str, gathered: &mut Gathered) {
-        let reading = word::read(source, &self.variables);
+        let reading = word::read(source);
         self.seen += substitution::signs(source);
         self.line.is_whole &= reading.is_whole;
-        self.is_filled |= reading.values != Values::None;
-        gathered.simple.has_vanished |= reading.values == Values::Vanished;
         if reading.is_evaluated {
             self.line.is_evaluated = true;
             self.notice(source);
@@ -643,9 +593,7 @@ impl Walk {
     }
 
     fn redirect(&mut self, mode: RedirectMode, source: &str, gathered: &mut Gathered) {
-        let read = self.read(source);
-        gathered.simple.has_vanished |= read.has_vanished;
-        let targets = read.words.into_iter();
+        let targets = self.words(source).into_iter();
         let redirects = targets.map(|target| Redirect { mode, target });
         gathered.simple.redirects.extend(redirects);
     }
@@ -656,7 +604,6 @@ impl Walk {
             mut simple,
             documents,
             is_fed_otherwise,
-            values,
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
@@ -686,21 +633,14 @@ impl Walk {
         let is_run = matches!(simple.role, Role::Wrapper | Role::Changer);
         let fed_by = simple.fed_by.clone();
         let is_shell = simple.name().is_some_and(super::is_shell);
-        let has_words = !simple.words.is_empty();
         self.moved_by(&simple);
-        self.changed_by(&simple);
         self.line.commands.push(simple);
         match inside {
             Inside::Nothing | Inside::File | Inside::Blind => {}
             Inside::Text(text, Role::Wrapper) if !is_shell => {
                 self.text(&text, self.depth.saturating_sub(1));
             }
-            Inside::Text(text, _) if is_shell => self.shell_with(&text, &values),
-            // Run later, or elsewhere.
-            Inside::Text(text, _) => drop(self.apart(|walk| {
-                walk.variables = Variables::default();
-                walk.nested(&text);
-            })),
+            Inside::Text(text, _) => drop(self.nested(&text)),
             Inside::Commands(commands, _) => {
                 for words in commands {
                     self.inner(words, &fed_by, &documents);
@@ -710,26 +650,9 @@ impl Walk {
         if is_shell && is_run {
             for document in &documents {
                 self.line.is_whole &= document.is_known;
-                self.shell_with(&document.text, &values);
+                self.nested(&document.text);
             }
         }
-        if !has_words {
-            for (name, value) in values {
-                self.variables.set(&name, value, false);
-            }
-        }
-    }
-
-    /// Walks through a text for another shell, which gets exported variables
-    /// and these.
-    fn shell_with(&mut self, text: &str, values: &[(String, Vec<Piece>)]) {
-        self.perhaps(|walk| {
-            walk.variables = walk.variables.exported();
-            for (name, value) in values {
-                walk.variables.set(name, value.clone(), true);
-            }
-            walk.nested(text);
-        });
     }
 
     /// Walks through a command that another one runs, with the other's input.
@@ -748,22 +671,9 @@ impl Walk {
             },
             documents: documents.to_vec(),
             is_fed_otherwise: false,
-            values: Vec::new(),
         });
         self.fed_by = outer;
         self.depth = before;
-    }
-
-    /// Forgets the values of variables if a command may change any of them.
-    fn changed_by(&mut self, command: &ShellCommand) {
-        let is_unseen = match command.name() {
-            Some("source" | ".") => true,
-            Some("eval") => command.role == Role::Blind,
-            _ => false,
-        };
-        if is_unseen {
-            self.variables = Variables::default();
-        }
     }
 
     /// Changes the folder in which the following commands run.

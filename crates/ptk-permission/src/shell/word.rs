@@ -9,7 +9,6 @@ use brush_parser::word::{
     WordPieceWithSource,
 };
 
-use super::variables::Variables;
 use super::{ansi_c, options, substitution, tolerant};
 
 /// How many words one with braces may become.
@@ -34,14 +33,12 @@ pub(crate) enum Piece {
 
 /// A word of a command line.
 ///
-/// Quotes are gone from it. What a substitution or a pattern stands for is not
-/// known before the command runs, nor is a variable, unless its value stands in
-/// the same text.
+/// Quotes are gone from it. What a variable, a substitution or a pattern stands
+/// for is not known before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     source: String,
     pieces: Vec<Piece>,
-    has_variables: bool,
 }
 
 /// The words that one becomes, and the commands that run for that.
@@ -53,18 +50,6 @@ pub(super) struct Reading {
     pub(super) is_whole: bool,
     /// Whether the shell evaluates what variables hold, and may run that.
     pub(super) is_evaluated: bool,
-    pub(super) values: Values,
-}
-
-/// The effect of the values of variables on a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Values {
-    /// No value was put in.
-    None,
-    /// Values were put in.
-    Filled,
-    /// Nothing is left of it.
-    Vanished,
 }
 
 impl Word {
@@ -73,7 +58,6 @@ impl Word {
         Self {
             source: text.to_owned(),
             pieces: vec![Piece::Text(text.to_owned())],
-            has_variables: false,
         }
     }
 
@@ -82,7 +66,6 @@ impl Word {
         Self {
             source: source.to_owned(),
             pieces: vec![Piece::Unknown],
-            has_variables: false,
         }
     }
 
@@ -91,7 +74,6 @@ impl Word {
         Self {
             source: "~".to_owned(),
             pieces: vec![Piece::Home],
-            has_variables: false,
         }
     }
 
@@ -105,13 +87,7 @@ impl Word {
         }
     }
 
-    /// Whether a part of it is the value of a variable.
-    pub(crate) fn has_variables(&self) -> bool {
-        self.has_variables
-    }
-
-    /// The word as it was written, or would be with the values of its
-    /// variables.
+    /// The word as it was written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -155,7 +131,6 @@ impl Word {
         Some(Self {
             source: self.source.replacen(prefix, "", 1),
             pieces,
-            has_variables: self.has_variables,
         })
     }
 
@@ -203,24 +178,23 @@ impl fmt::Display for Word {
     }
 }
 
-/// Reads a word of the shell, where these variables are known.
-pub(super) fn read(source: &str, variables: &Variables) -> Reading {
+/// Reads a word of the shell.
+pub(super) fn read(source: &str) -> Reading {
     let mut reading = Reading {
         words: Vec::new(),
         nested: Vec::new(),
         is_whole: true,
         is_evaluated: false,
-        values: Values::None,
     };
     let braces = braces(source);
     let is_one = matches!(&braces, Some(all) if all.words == [source]);
     if !is_one {
         // This is what stands in it, whatever its braces expand to.
-        reading.one(source, variables);
+        reading.one(source);
         reading.words.clear();
     }
     for one in braces.iter().flat_map(|all| &all.words) {
-        reading.one(one, variables);
+        reading.one(one);
     }
     if !braces.is_some_and(|all| all.is_all) {
         reading.words.push(Word::unknown(source));
@@ -238,14 +212,14 @@ fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
 
 impl Reading {
     /// Reads a word without braces.
-    fn one(&mut self, source: &str, variables: &Variables) {
+    fn one(&mut self, source: &str) {
         let Some(pieces) = read_pieces(source) else {
             self.words.push(Word::unknown(source));
             self.nested.push(source.to_owned());
             self.is_whole = false;
             return;
         };
-        let mut reader = Reader::new(variables);
+        let mut reader = Reader::default();
         reader.all(&pieces, source, Quotes::None);
         reader.has_missed |= has_signs(&pieces, source, 0..source.len(), Quotes::None);
         if may_have_braces(&pieces) {
@@ -256,20 +230,9 @@ impl Reading {
         self.is_whole &= !reader.has_missed;
         // The old form of a number; it is not looked for in its quotes.
         self.is_evaluated |= reader.is_evaluated || source.contains("$[");
-        let has_variables = reader.has_variables;
-        let values = match (has_variables, reader.words.is_empty()) {
-            (false, _) => Values::None,
-            (true, false) => Values::Filled,
-            (true, true) => Values::Vanished,
-        };
-        self.values = self.values.max(values);
         let words = reader.words.into_iter().map(|pieces| Word {
-            source: match pieces.as_slice() {
-                [Piece::Text(text)] if has_variables => Word::quoted(text),
-                _ => source.to_owned(),
-            },
+            source: source.to_owned(),
             pieces,
-            has_variables,
         });
         self.words.extend(words);
     }
@@ -332,30 +295,17 @@ enum Quotes {
 }
 
 /// Puts the pieces of a word together.
-struct Reader<'a> {
-    variables: &'a Variables,
+#[derive(Default)]
+struct Reader {
     words: Vec<Vec<Piece>>,
     current: Vec<Piece>,
     nested: Vec<String>,
     /// Whether something stands in it that may run and was not understood.
     has_missed: bool,
     is_evaluated: bool,
-    has_variables: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(variables: &'a Variables) -> Self {
-        Self {
-            variables,
-            words: Vec::new(),
-            current: Vec::new(),
-            nested: Vec::new(),
-            has_missed: false,
-            is_evaluated: false,
-            has_variables: false,
-        }
-    }
-
+impl Reader {
     fn all(&mut self, pieces: &[WordPieceWithSource], source: &str, quotes: Quotes) {
         for piece in pieces {
             let range = piece.start_index..piece.end_index;
@@ -420,35 +370,7 @@ impl<'a> Reader<'a> {
                 self.is_evaluated = true;
                 self.evaluated(written.trim_start_matches(['$', '{']));
             }
-            name => match self.variables.get(name) {
-                Some(value) => self.value(value, quotes),
-                None => self.current.push(Piece::Unknown),
-            },
-        }
-    }
-
-    /// The value of a variable. Without quotes, it becomes words and patterns.
-    fn value(&mut self, value: &[Piece], quotes: Quotes) {
-        self.has_variables = true;
-        for piece in value {
-            match piece {
-                Piece::Text(text) if quotes == Quotes::None => {
-                    for (at, part) in text.split([' ', '\t', '\n']).enumerate() {
-                        if at > 0 {
-                            self.end();
-                        }
-                        match part {
-                            "" => {}
-                            part if is_pattern(part) => {
-                                self.current.push(Piece::Glob(part.to_owned()));
-                            }
-                            part => self.text(part),
-                        }
-                    }
-                }
-                Piece::Text(text) => self.text(text),
-                piece => self.current.push(piece.clone()),
-            }
+            _ => self.current.push(Piece::Unknown),
         }
     }
 

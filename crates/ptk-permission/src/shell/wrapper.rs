@@ -270,7 +270,7 @@ fn shell(name: &str, args: &[Word], has_document: bool) -> Inside {
     } else {
         Role::Changer
     };
-    let is_seen = |word: &Word| word.literal().is_some() && !word.has_variables();
+    let is_seen = |word: &Word| word.literal().is_some();
     let is_input = |word: &Word| {
         word.literal()
             .is_some_and(|it| STANDARD_INPUT.contains(&it))

@@ -113,7 +113,7 @@ async fn lines_are_taken_apart_and_judged() {
 }
 
 /// How a dangerous command can be written otherwise.
-const BLOCKED: [&str; 62] = [
+const BLOCKED: [&str; 57] = [
     "rm -rf /",
     "r''m -rf /",
     "r\\m -rf /",
@@ -168,11 +168,6 @@ const BLOCKED: [&str; 62] = [
     "ptk --approve=auto tools call bash",
     "PTK_APPROVE=auto ptk tools call bash",
     "env PTK_APPROVE=auto ptk tools call bash",
-    "D=/; rm -rf $D",
-    "export D=/ && rm -rf \"${D}\"",
-    "for d in a /; do rm -rf $d; done",
-    "X='rm -rf /'; eval $X",
-    "X='-rf /'; rm $X",
     "bash -l <<EOF\nrm -rf /\nEOF",
     "sudo zsh <<EOF\nrm -rf /\nEOF",
     "zsh <<< 'rm -rf /'",
@@ -260,7 +255,23 @@ async fn however_it_is_written_it_stays_blocked() {
     }
 }
 
-/// Values that stand in the line stop a command, and never let one run.
+/// What variables hold is never worked out: it is asked about, even where a
+/// rule allows everything.
+#[tokio::test]
+async fn what_a_variable_may_destroy_is_asked_about() {
+    let scene = Scene::new(&["allow bash"]);
+    for line in [
+        "D=/; rm -rf $D",
+        "export D=/ && rm -rf \"${D}\"",
+        "for d in a /; do rm -rf $d; done",
+        "X='rm -rf /'; eval $X",
+        "X='-rf /'; rm $X",
+    ] {
+        assert_eq!(scene.verdict(line).await, "asks", "{line}");
+    }
+}
+
+/// Values that stand in the line let no command run.
 const FILLED: [&str; 20] = [
     "for x in status; do git $x; done",
     "for x in git; do $x status; done",
@@ -298,8 +309,7 @@ async fn a_value_lets_nothing_run() {
     }
 }
 
-/// What stands in a loop counts once, however often it is looked at. Here more
-/// signs of commands stand behind it than the grammar has seen.
+/// More signs of commands stand behind the loop than the grammar has seen.
 #[test]
 fn a_loop_hides_nothing_that_was_not_read() {
     for line in [
@@ -346,10 +356,6 @@ async fn a_value_may_name_another_file() {
         "F=src/main.rs; echo x > $F",
         "F=src/main.rs; cat $F",
         "for f in src/main.rs a.txt; do tee $f; done",
-    ] {
-        assert_eq!(scene.verdict(line).await, "denied", "{line}");
-    }
-    for line in [
         "XY=a.txt; read X\"\"Y <<< src/main.rs; echo x > $XY",
         "XY=a.txt; read X\"\"Y <<< src/main.rs; cat $XY",
         "XY=; read X\"\"Y <<< src/main.rs; tee a.txt $XY",

@@ -61,11 +61,7 @@ impl PlainCommand {
     }
 
     fn has_same_words(&self, other: &ShellCommand) -> bool {
-        let is_open = other.has_vanished
-            || other
-                .words
-                .iter()
-                .any(|word| word.literal().is_none() || word.has_variables());
+        let is_open = other.words.iter().any(|word| word.literal().is_none());
         if self.words.iter().any(Option::is_none) || is_open {
             // A variable may become any number of words; the program is known.
             let program = self.words.first().map(Option::as_deref);
@@ -85,7 +81,6 @@ impl PlainCommand {
                 .zip(&other.redirects)
                 .all(|((mode, target), redirect)| {
                     let known = redirect.target.literal();
-                    let known = known.filter(|_| !redirect.target.has_variables());
                     *mode == redirect.mode && target.as_deref() == known
                 })
     }
