@@ -221,7 +221,7 @@ fn what_cannot_be_opened_is_told_and_the_rest_is_found() {
     fs::create_dir_all(odd.parent().unwrap()).unwrap();
     fs::write(&odd, "odd").unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, scene.inside(".gitignore"), 0o644.into()).unwrap();
-    fs::set_permissions(scene.inside("sub/deep"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(scene.inside("sub/deep"), fs::Permissions::from_mode(0o000)).unwrap();
     let rules = IgnoreRules::above(&scene.place("."));
     let found = walked(&scene.place("."), ALL, rules);
     assert!(found.contains("odd/\\xff: odd"), "{found:?}");
