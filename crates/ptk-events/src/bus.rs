@@ -1,38 +1,10 @@
 //! The bus, which delivers events to subscribers.
 
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use crate::subscriber::{Registration, Subscriber};
-use crate::sync::RwLock;
-use crate::{
-    CallScope, CallbackGuard, Channel, Correlation, Delivery, Event, Filter, Subscription,
-};
-
-/// How much is queued for a subscriber before something is dropped. A capacity
-/// of no events is taken as one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Capacities {
-    /// The most events on the realtime channel.
-    pub realtime: usize,
-    /// The most events on the background channel.
-    pub background: usize,
-    /// The most bytes of output on each channel. The newest chunk is kept
-    /// whatever its length.
-    pub chunk_bytes: usize,
-}
-
-impl Default for Capacities {
-    /// Room for bursts, and not too much for a subscriber that has stopped
-    /// reading.
-    fn default() -> Self {
-        Self {
-            realtime: 1024,
-            background: 4096,
-            chunk_bytes: 8 << 20,
-        }
-    }
-}
+use crate::registry::Registry;
+use crate::{CallbackGuard, Capacities, Delivery, Event, Filter, Subscription};
 
 /// Delivers events from publishers to subscribers. Clones are the same bus.
 #[derive(Debug, Clone, Default)]
@@ -51,10 +23,7 @@ impl Bus {
     #[must_use]
     pub fn with_capacity(capacities: Capacities) -> Self {
         Self {
-            registry: Arc::new(Registry {
-                capacities,
-                subscribers: RwLock::default(),
-            }),
+            registry: Arc::new(Registry::new(capacities)),
         }
     }
 
@@ -78,7 +47,7 @@ impl Bus {
 
     /// Subscribes to the events that match, from now on.
     pub fn subscribe(&self, filter: Filter) -> Subscription {
-        Subscription::new(self.register(filter))
+        Subscription::new(self.registry.register(filter))
     }
 
     /// Calls a callback with the events that match, from now on, until the
@@ -92,68 +61,12 @@ impl Bus {
         filter: Filter,
         callback: impl FnMut(&Delivery) + Send + 'static,
     ) -> io::Result<CallbackGuard> {
-        CallbackGuard::spawn(self.register(filter), callback)
-    }
-
-    /// The scope that publishes the events of a call. Without a call id it is
-    /// given a fresh one. All its events travel on `channel`.
-    pub fn call(&self, correlation: Correlation, channel: Channel) -> CallScope {
-        CallScope::new(self.clone(), correlation, channel)
+        CallbackGuard::spawn(self.registry.register(filter), callback)
     }
 
     /// How many subscribers there are.
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         self.registry.subscribers().len()
-    }
-
-    fn register(&self, filter: Filter) -> Registration {
-        let subscriber = Arc::new(Subscriber::new(filter, self.registry.capacities));
-        self.registry
-            .change(|all| all.push(Arc::clone(&subscriber)));
-        Registration {
-            registry: Arc::downgrade(&self.registry),
-            subscriber,
-        }
-    }
-}
-
-/// The subscribers of a bus.
-#[derive(Debug, Default)]
-pub(crate) struct Registry {
-    capacities: Capacities,
-    /// Publishers work on a snapshot of the list, so that the lock is free
-    /// again before any subscriber is woken.
-    subscribers: RwLock<Arc<Vec<Arc<Subscriber>>>>,
-}
-
-impl Registry {
-    pub(crate) fn remove(&self, subscriber: &Arc<Subscriber>) {
-        self.change(|all| all.retain(|one| !Arc::ptr_eq(one, subscriber)));
-    }
-
-    fn subscribers(&self) -> Arc<Vec<Arc<Subscriber>>> {
-        Arc::clone(
-            &self
-                .subscribers
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Vec<Arc<Subscriber>>)) {
-        let mut subscribers = self
-            .subscribers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut subscribers));
-    }
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        for subscriber in self.subscribers().iter() {
-            subscriber.close();
-        }
     }
 }

@@ -24,6 +24,14 @@ pub struct Requested {
     pub repairs: Vec<String>,
 }
 
+impl Bus {
+    /// The scope that publishes the events of a call. Without a call id it is
+    /// given a fresh one. All its events travel on `channel`.
+    pub fn call(&self, correlation: Correlation, channel: Channel) -> CallScope {
+        CallScope::new(self.clone(), correlation, channel)
+    }
+}
+
 /// A call that has not begun. Created by [`Bus::call`].
 #[derive(Debug)]
 #[must_use = "a call tells nothing until it starts"]
@@ -35,7 +43,7 @@ pub struct CallScope {
 }
 
 impl CallScope {
-    pub(crate) fn new(bus: Bus, mut correlation: Correlation, channel: Channel) -> Self {
+    fn new(bus: Bus, mut correlation: Correlation, channel: Channel) -> Self {
         let call_id = correlation.call_id.get_or_insert_default().clone();
         Self {
             bus,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Delivery;
-use crate::subscriber::Registration;
+use crate::registry::Registration;
 use crate::sync::thread::{self, JoinHandle};
 
 /// A callback that gets events, until this guard is dropped or the bus is

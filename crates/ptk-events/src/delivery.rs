@@ -1,4 +1,4 @@
-//! What a subscriber receives.
+//! What a subscriber receives, and why it receives nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,4 +58,15 @@ impl Missed {
             *self.by_type.entry(*event_type).or_default() += count;
         }
     }
+}
+
+/// Why no delivery was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TryRecvError {
+    /// Nothing is queued yet.
+    #[error("no event waits")]
+    Empty,
+    /// Nothing is queued, and nothing more will come.
+    #[error("the bus is gone, and no event waits")]
+    Closed,
 }

@@ -1,10 +1,10 @@
 //! Events and their correlation ids.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, EventKind, RequestId, wire};
+use crate::{CallId, EventKind, RequestId, time};
 
 /// Something that happened, with its time and correlation ids.
 ///
@@ -22,7 +22,7 @@ use crate::{CallId, EventKind, RequestId, wire};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Event {
     /// When it happened. Written in UTC, to the millisecond.
-    #[serde(deserialize_with = "wire::read_time")]
+    #[serde(deserialize_with = "time::read")]
     pub ts: SystemTime,
     /// The ids that it belongs to.
     #[serde(flatten)]
@@ -39,20 +39,12 @@ impl Event {
     #[must_use]
     pub fn new(correlation: Correlation, channel: Channel, kind: EventKind) -> Self {
         Self {
-            ts: to_the_millisecond(SystemTime::now()),
+            ts: time::now(),
             correlation,
             channel,
             kind,
         }
     }
-}
-
-/// Rounds a time to the precision of the JSON, so that an event reads back the
-/// same.
-fn to_the_millisecond(time: SystemTime) -> SystemTime {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let nanos = since.subsec_millis() * 1_000_000;
-    UNIX_EPOCH + Duration::new(since.as_secs(), nanos)
 }
 
 /// The ids that tie an event to others.

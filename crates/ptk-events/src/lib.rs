@@ -40,8 +40,8 @@
 //!
 //! | Module | Purpose |
 //! |---|---|
-//! | `kind`, `event_type`, `event`, `ids`, `wire` | event types, their correlation ids and their JSON |
-//! | `bus`, `subscriber`, `queue`, `subscription`, `callback`, `delivery`, `filter` | publishing and subscribing, without blocking the publisher |
+//! | `kind`, `event_type`, `event`, `ids`, `time`, `wire` | event types, their correlation ids, their times and their JSON |
+//! | `bus`, `registry`, `subscriber`, `queue`, `subscription`, `callback`, `delivery`, `filter` | publishing and subscribing, without blocking the publisher |
 //! | `call` | the events of one call: one channel, in order, one end for each start |
 //! | `redaction`, `content` | secrets and contents kept out of logs and telemetry |
 //! | `sync` | locks and threads, replaced by a scheduler's in tests |
@@ -58,16 +58,18 @@ mod ids;
 mod kind;
 mod queue;
 mod redaction;
+mod registry;
 mod subscriber;
 mod subscription;
 mod sync;
+mod time;
 mod wire;
 
-pub use bus::{Bus, Capacities};
+pub use bus::Bus;
 pub use call::{CallEvents, CallScope, OpenCall, Requested};
 pub use callback::CallbackGuard;
 pub use content::{CONTENT, is_content_wanted};
-pub use delivery::{Delivery, Missed};
+pub use delivery::{Delivery, Missed, TryRecvError};
 pub use event::{Channel, Correlation, Event};
 pub use event_type::{EventType, UnknownEventType};
 pub use filter::Filter;
@@ -77,4 +79,5 @@ pub use kind::{
     ToolStep,
 };
 pub use redaction::{REDACTED, Redaction};
-pub use subscription::{Subscription, TryRecvError};
+pub use subscriber::Capacities;
+pub use subscription::Subscription;

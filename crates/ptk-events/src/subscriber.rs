@@ -1,14 +1,38 @@
 //! The two ends of a subscription: the bus puts deliveries in, the subscriber
 //! takes them out.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::bus::{Capacities, Registry};
 use crate::queue::{Limits, Queue};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Channel, Delivery, Event, Filter, TryRecvError};
+
+/// How much is queued for a subscriber before something is dropped. A capacity
+/// of no events is taken as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacities {
+    /// The most events on the realtime channel.
+    pub realtime: usize,
+    /// The most events on the background channel.
+    pub background: usize,
+    /// The most bytes of output on each channel. The newest chunk is kept
+    /// whatever its length.
+    pub chunk_bytes: usize,
+}
+
+impl Default for Capacities {
+    /// Room for bursts, and not too much for a subscriber that has stopped
+    /// reading.
+    fn default() -> Self {
+        Self {
+            realtime: 1024,
+            background: 4096,
+            chunk_bytes: 8 << 20,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Subscriber {
@@ -151,30 +175,5 @@ struct Unpark(Thread);
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
-    }
-}
-
-/// A subscriber's registration at the bus. Dropping it removes the subscriber,
-/// with all that is queued.
-#[derive(Debug)]
-pub(crate) struct Registration {
-    pub(crate) registry: Weak<Registry>,
-    pub(crate) subscriber: Arc<Subscriber>,
-}
-
-impl Registration {
-    /// Accepts no more deliveries. Those in the queue can still be received.
-    pub(crate) fn leave(&self) {
-        if let Some(registry) = self.registry.upgrade() {
-            registry.remove(&self.subscriber);
-        }
-        self.subscriber.close();
-    }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        self.leave();
-        self.subscriber.clear();
     }
 }

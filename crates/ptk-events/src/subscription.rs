@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use crate::Delivery;
-use crate::subscriber::Registration;
+use crate::registry::Registration;
+use crate::{Delivery, TryRecvError};
 
 /// How many deliveries in a row a task receives before it yields to others.
 const DELIVERIES_A_TURN: u32 = 128;
@@ -72,15 +72,4 @@ impl Subscription {
     pub fn close(&mut self) {
         self.registration.leave();
     }
-}
-
-/// Why no delivery was received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TryRecvError {
-    /// Nothing is queued yet.
-    #[error("no event waits")]
-    Empty,
-    /// Nothing is queued, and nothing more will come.
-    #[error("the bus is gone, and no event waits")]
-    Closed,
 }

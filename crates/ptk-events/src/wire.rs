@@ -1,19 +1,15 @@
 //! The JSON of an event: one flat object with the type first, then the time,
 //! the correlation ids and the content.
 
-use std::fmt::Write as _;
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::{Event, EventKind, ToolStep};
+use crate::{Event, EventKind, ToolStep, time};
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut line = serializer.serialize_map(None)?;
         line.serialize_entry("type", &self.kind.name())?;
-        line.serialize_entry("ts", &written::<S::Error>(self.ts)?)?;
+        line.serialize_entry("ts", &time::written::<S::Error>(self.ts)?)?;
         entry_if_some(&mut line, "request_id", self.correlation.request_id)?;
         entry_if_some(&mut line, "parent_id", self.correlation.parent_id.as_ref())?;
         entry_if_some(&mut line, "call_id", self.correlation.call_id.as_ref())?;
@@ -120,23 +116,4 @@ fn entry_if_some<M: SerializeMap>(
     value: Option<impl Serialize>,
 ) -> Result<(), M::Error> {
     value.map_or(Ok(()), |value| line.serialize_entry(name, &value))
-}
-
-/// Formats a time as RFC 3339, UTC, in milliseconds. Times before 1970 are
-/// written as 1970.
-fn written<E: serde::ser::Error>(time: SystemTime) -> Result<String, E> {
-    let mut text = String::new();
-    let time = humantime::format_rfc3339_millis(time.max(UNIX_EPOCH));
-    match write!(text, "{time}") {
-        Ok(()) => Ok(text),
-        Err(_) => Err(E::custom("the time is past the year 9999")),
-    }
-}
-
-pub(crate) fn read_time<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<SystemTime, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    humantime::parse_rfc3339(&text)
-        .map_err(|reason| D::Error::custom(format!("not a time: `{text}`: {reason}")))
 }

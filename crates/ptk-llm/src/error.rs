@@ -3,8 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Provider, Request};
-
 /// Why a model gave no reply.
 ///
 /// ```
@@ -177,13 +175,6 @@ impl LlmError {
             retry_after: None,
             page: None,
         }
-    }
-
-    /// Creates an error of this kind in the answer to a request.
-    #[must_use]
-    pub fn of(provider: &dyn Provider, request: &Request, kind: LlmErrorKind) -> Self {
-        let model = request.model.as_deref().or_else(|| provider.model());
-        Self::new(provider.name(), model, kind)
     }
 
     /// Creates the error that a server means by a status and its message.

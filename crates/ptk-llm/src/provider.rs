@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use ptk_protocol::format::DefinitionStyle;
 
-use crate::{Api, Delta, LlmError, Request};
+use crate::{Api, Delta, LlmError, LlmErrorKind, Request};
 
 /// A streaming reply. Dropping it ends the request.
 pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
@@ -114,6 +114,15 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
         (**self).stream(request)
+    }
+}
+
+impl LlmError {
+    /// Creates an error of this kind in the answer to a request.
+    #[must_use]
+    pub fn of(provider: &dyn Provider, request: &Request, kind: LlmErrorKind) -> Self {
+        let model = request.model.as_deref().or_else(|| provider.model());
+        Self::new(provider.name(), model, kind)
     }
 }
 

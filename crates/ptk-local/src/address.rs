@@ -8,7 +8,7 @@ use reqwest::Url;
 
 use crate::catalogue::is_digest;
 use crate::error::LibraryError;
-use crate::library::{check, fitting};
+use crate::name::{fitting, is_name};
 
 /// The extension of model files.
 const ENDING: &str = ".gguf";
@@ -80,7 +80,9 @@ impl Address {
             return Err(AddressError::BadHash(sha256.to_owned()));
         }
         let name = name.map_or_else(|| file_name(&url), str::to_owned);
-        check(&name).map_err(AddressError::BadName)?;
+        if !is_name(&name) {
+            return Err(AddressError::BadName(LibraryError::BadName(name)));
+        }
         Ok(Self {
             url,
             sha256: digest.to_owned(),

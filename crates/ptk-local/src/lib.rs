@@ -11,6 +11,8 @@
 //! |---|---|
 //! | [`gguf`] | the metadata in a model's file |
 //! | [`library`] | the installed models, each in a folder with its entry |
+//! | `entry` | the entry of an installed model, and the file that it is kept in |
+//! | `model`, `name` | what a model is for and which files it has; valid names |
 //! | [`catalogue`] | the models that can be pulled |
 //! | [`pull`] | models from packages, or an address, into the library |
 //! | `pip`, `wheel` | the user's own pip, which fetches packages; unpacking of wheels |
@@ -18,7 +20,7 @@
 //! | `partial` | partly fetched models, to resume a pull |
 //! | `staging` | temporary folders for models that are not complete yet |
 //! | `llama` | answers, by llama.cpp (feature `llama`) |
-//! | `error` | errors of the library, each with what to do about it |
+//! | `error`, `pull_error` | errors of the library and of pulls, each with what to do about it |
 //! | `copy` | copying of files, with progress and SHA-256 |
 //!
 //! ```no_run
@@ -34,27 +36,32 @@ mod address;
 pub mod catalogue;
 mod copy;
 mod download;
+mod entry;
 mod error;
 pub mod gguf;
 pub mod library;
 #[cfg(feature = "llama")]
 mod llama;
+mod model;
+mod name;
 mod partial;
 mod pip;
 pub mod pull;
+mod pull_error;
 mod staging;
 mod wheel;
 
 pub use address::{Address, AddressError};
-pub use catalogue::{Catalogue, Kind, Package, Part, Wheel};
+pub use catalogue::{Catalogue, Package, Wheel};
 pub use copy::{Progress, Step};
+pub use entry::{Entry, Source};
 pub use error::LibraryError;
 pub use gguf::{Gguf, GgufError};
-pub use library::{
-    Added, Entry, Found, Keep, Library, Listed, Listing, Removed, Source, State, Stranger,
-};
+pub use library::{Added, Found, Keep, Library, Listed, Listing, Removed, State, Stranger};
 #[cfg(feature = "llama")]
 pub use llama::{Local, Settings};
+pub use model::{Kind, Part};
 pub use partial::Unfinished;
-pub use pull::{PullError, Pulled};
+pub use pull::Pulled;
+pub use pull_error::PullError;
 pub use tokio_util::sync::CancellationToken;

@@ -3,81 +3,31 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use ptk_protocol::schema::suggest;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue::{self, Catalogue, Kind, Part};
+use crate::catalogue::{self, Catalogue};
 use crate::copy::{Progress, Step, Watch, copy};
 use crate::error::LibraryError;
 use crate::gguf::Gguf;
+use crate::model::Kind;
+use crate::name::{fitting, is_name};
 use crate::partial::{self, Removal};
-use crate::staging::{Staging, is_own};
+use crate::staging::{self, Staging};
 
-/// The file with a model's entry, in its folder.
-pub(crate) const ENTRY: &str = "model.json";
-/// The most bytes of an entry.
-const MAX_ENTRY: u64 = 64 * 1024;
+pub use crate::entry::{Entry, Source};
+
 /// The extension of model files.
 const ENDING: &str = "gguf";
-/// The longest name of a model.
-pub(crate) const MAX_NAME: usize = 64;
-/// The version of the entry's format.
-const FORMAT: u32 = 1;
 
 /// The library of installed models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     folder: PathBuf,
-}
-
-/// The entry of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Its name.
-    pub name: String,
-    /// Its file: a name in the model's folder, or the user's absolute path.
-    pub file: PathBuf,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its SHA-256, in hexadecimal digits.
-    pub sha256: String,
-    /// Its licence, if known.
-    pub licence: Option<String>,
-    /// Where it came from.
-    pub source: Source,
-    /// When it was added.
-    #[serde(with = "moment")]
-    pub added: SystemTime,
-    /// Further files of the model.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
-    /// Its metadata; `None` if it does not answer prompts.
-    pub model: Option<Gguf>,
-}
-
-/// Where a model came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// A file of the user.
-    File(PathBuf),
-    /// A package, with its version, or several.
-    Package(String),
-    /// An address, without its secret parts.
-    Address(String),
-}
-
-/// An entry as it is stored.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    format: u32,
-    #[serde(flatten)]
-    entry: Entry,
 }
 
 /// An installed model.
@@ -169,67 +119,6 @@ impl Listing {
     }
 }
 
-impl Source {
-    /// The source as a text for the user.
-    #[must_use]
-    pub fn told(&self) -> String {
-        match self {
-            Self::File(path) => path.display().to_string(),
-            Self::Package(package) => format!("the package {package}"),
-            Self::Address(address) => address.clone(),
-        }
-    }
-}
-
-impl Entry {
-    /// A new entry, without size and SHA-256.
-    pub(crate) fn new(name: &str, file: PathBuf, source: Source, model: Option<Gguf>) -> Self {
-        Self {
-            name: name.to_owned(),
-            file,
-            size: 0,
-            sha256: String::new(),
-            licence: model.as_ref().and_then(|model| model.licence.clone()),
-            source,
-            added: SystemTime::now(),
-            parts: Vec::new(),
-            model,
-        }
-    }
-
-    /// The kind of the model.
-    #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self.model {
-            Some(_) => Kind::Chat,
-            None => Kind::Embeddings,
-        }
-    }
-
-    /// The size of all its files in bytes.
-    #[must_use]
-    pub fn whole_size(&self) -> u64 {
-        let sizes = self.parts.iter().map(|part| part.size);
-        sizes.fold(self.size, u64::saturating_add)
-    }
-
-    /// Writes the entry into the folder of its model.
-    pub(crate) fn write(&self, folder: &Path) -> Result<(), LibraryError> {
-        let path = folder.join(ENTRY);
-        let written = Written {
-            format: FORMAT,
-            entry: self.clone(),
-        };
-        let unwritable = |_| LibraryError::Unwritable(self.file.clone());
-        let text = serde_json::to_string_pretty(&written).map_err(unwritable)?;
-        let write = || {
-            fs::write(&path, text + "\n")?;
-            File::open(&path)?.sync_all()
-        };
-        write().map_err(LibraryError::io("written", &path))
-    }
-}
-
 impl Library {
     /// The user's library: the folder that `PTK_MODELS` names, or `ptk/models`
     /// in the user's data folder. It need not exist.
@@ -281,10 +170,11 @@ impl Library {
             let found = found.map_err(unreadable())?;
             let name = found.file_name();
             let text = name.to_string_lossy();
-            if is_own(&text) || text == catalogue::FILE {
+            let is_own = staging::is_own(&text) || partial::is_own(&text);
+            if is_own || text == catalogue::FILE {
                 continue;
             }
-            match self.entry(&name) {
+            match Entry::read(&self.folder, &name) {
                 Ok(Some(entry)) => listing.models.push(self.listed(entry)),
                 Ok(None) => listing.strangers.push(stranger(found.path())),
                 Err(LibraryError::Damaged { path, why }) => {
@@ -390,7 +280,9 @@ impl Library {
             Some(name) => name.to_owned(),
             None => fitting(&stem(&path)),
         };
-        check(&name)?;
+        if !is_name(&name) {
+            return Err(LibraryError::BadName(name));
+        }
         let old = self.named(&name)?;
         let is_same = |old: &Entry| old.source == Source::File(path.clone());
         if let Some(old) = old.as_ref().filter(|old| !is_same(old)) {
@@ -442,7 +334,9 @@ impl Library {
     ///
     /// If there is no such model, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<Removed, LibraryError> {
-        check(name).map_err(|_| self.unknown(name))?;
+        if !is_name(name) {
+            return Err(self.unknown(name));
+        }
         let place = self.folder.join(name);
         let model = self.named(name)?.map(|entry| self.listed(entry));
         if let Some(model) = &model {
@@ -481,43 +375,16 @@ impl Library {
         }
         Err(match self.named(&entry.name)? {
             Some(other) => taken(&other),
-            None => damaged(&place, "is in the way; move it, or choose another name"),
+            None => LibraryError::damaged(&place, "is in the way; move it, or choose another name"),
         })
     }
 
     /// The entry of the model of this name.
     pub(crate) fn named(&self, name: &str) -> Result<Option<Entry>, LibraryError> {
-        if check(name).is_err() {
+        if !is_name(name) {
             return Ok(None);
         }
-        self.entry(OsStr::new(name))
-    }
-
-    /// The entry in this folder; `None` if it does not hold a model.
-    fn entry(&self, folder: &OsStr) -> Result<Option<Entry>, LibraryError> {
-        let path = self.folder.join(folder).join(ENTRY);
-        // Opening a pipe would block.
-        if !path.is_file() {
-            return Ok(None);
-        }
-        let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(LibraryError::io("read", &path))?;
-        let mut limited = file.take(MAX_ENTRY);
-        limited
-            .read_to_end(&mut bytes)
-            .map_err(LibraryError::io("read", &path))?;
-        let written: Written = serde_json::from_slice(&bytes)
-            .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
-        if written.format != FORMAT {
-            let why = format!("was written by another version of ptk ({})", written.format);
-            return Err(damaged(&path, why));
-        }
-        let entry = written.entry;
-        if OsStr::new(&entry.name) != folder {
-            let why = format!("is about `{}`, and the folder has another name", entry.name);
-            return Err(damaged(&path, why));
-        }
-        Ok(Some(entry))
+        Entry::read(&self.folder, OsStr::new(name))
     }
 
     /// Adds the state of its file to an entry.
@@ -602,13 +469,6 @@ pub(crate) fn taken(other: &Entry) -> LibraryError {
     }
 }
 
-fn damaged(path: &Path, why: impl Into<String>) -> LibraryError {
-    LibraryError::Damaged {
-        path: path.to_owned(),
-        why: why.into(),
-    }
-}
-
 /// The state of a file with this expected size.
 fn state(path: &Path, size: u64) -> State {
     match fs::metadata(path) {
@@ -642,41 +502,4 @@ fn is_model_file(path: &Path) -> bool {
 fn stem(path: &Path) -> String {
     let name = path.file_stem().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
-}
-
-/// The valid model name that is closest to this one.
-pub(crate) fn fitting(name: &str) -> String {
-    let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let fitting = name.chars().map(|c| if is_fit(c) { c } else { '-' });
-    fitting.take(MAX_NAME).collect()
-}
-
-const fn is_fit(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
-}
-
-/// Checks a name, which becomes the name of a folder.
-pub(crate) fn check(name: &str) -> Result<(), LibraryError> {
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if begins_well && name.len() <= MAX_NAME && name.chars().all(is_fit) {
-        return Ok(());
-    }
-    Err(LibraryError::BadName(name.to_owned()))
-}
-
-/// Serialises times as RFC 3339.
-mod moment {
-    use std::time::SystemTime;
-
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&humantime::format_rfc3339_seconds(*at))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(from)?;
-        humantime::parse_rfc3339(&text).map_err(D::Error::custom)
-    }
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::catalogue::Part;
 use crate::copy::{Progress, Step, Watch, copy, hex};
 use crate::error::LibraryError;
+use crate::model::Part;
 use crate::staging;
 
 /// The prefix of such folders; the model's name follows.
-pub(crate) const PREFIX: &str = ".pull-";
+const PREFIX: &str = ".pull-";
 /// The file in the folder that is locked while a process pulls the model.
 const LOCK: &str = "lock";
 /// The extension of the partial file; its name is the expected SHA-256.
@@ -24,6 +24,11 @@ const ENDING: &str = ".part";
 const ORIGIN: &str = "origin.json";
 /// The most bytes of that file.
 const MAX_ORIGIN: u64 = 64 * 1024;
+
+/// Whether a file in the library is such a folder.
+pub(crate) fn is_own(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
 
 /// A model that has been fetched in part.
 #[derive(Debug, Clone, PartialEq, Eq)]

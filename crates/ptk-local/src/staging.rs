@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::partial;
-
 /// The prefix of such folders.
 const PREFIX: &str = ".new-";
 /// The file in the folder that is locked as long as its process lives.
@@ -22,9 +20,9 @@ const MODEL: &str = "model";
 /// The name of a replaced or removed model.
 const OLD: &str = "old";
 
-/// Whether a file in the library is internal, and not a model.
+/// Whether a file in the library is such a folder, or their lock.
 pub(crate) fn is_own(name: &str) -> bool {
-    name == LOCK || name.starts_with(PREFIX) || name.starts_with(partial::PREFIX)
+    name == LOCK || name.starts_with(PREFIX)
 }
 
 /// A temporary folder that is removed when it is dropped.

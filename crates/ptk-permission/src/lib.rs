@@ -28,7 +28,7 @@
 //! | `effects`, `plan`, `signature` | what a tool may do, what a call is about to touch, and when two calls are the same |
 //! | [`shell`] | the commands in a command line |
 //! | [`danger`] | what a command is about to destroy |
-//! | `rule`, `rules`, `user_file` | one rule, the rules in force, and the user's file of rules |
+//! | `rule`, `rules`, `declaration`, `user_file` | one rule, the rules in force, those of a configuration, and the user's file of rules |
 //! | `stopping` | which rule stops a call, or may |
 //! | `call`, `git`, `repositories` | the files that a call is about, those of git and of nested repositories among them |
 //! | `hidden`, `neutral` | commands in the arguments of others, and commands that change nothing |
@@ -38,6 +38,7 @@
 
 mod call;
 pub mod danger;
+mod declaration;
 mod effects;
 mod file_tools;
 mod git;
@@ -64,15 +65,16 @@ use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
 pub use call::{later_files, later_warnings};
+pub use declaration::{Declaration, Mode};
 pub use effects::{Effect, Effects};
 pub use permissions::{
-    DEFAULT_PATIENCE, Guarded, MissingProtections, Mode, PermissionRequest, Permissions, Permit,
-    Refusal, RuleStore,
+    DEFAULT_PATIENCE, Guarded, MissingProtections, PermissionRequest, Permissions, Permit, Refusal,
+    RuleStore,
 };
 pub use plan::Plan;
 pub use repositories::nested_git_paths;
 pub use rule::{Rule, RuleError};
-pub use rules::{Action, Declaration, Entry};
+pub use rules::{Action, Entry};
 pub use runs_later::{LaterEffect, RUN_LATER, RunsLater, refused_to_commands, runs_later};
 pub use signature::Signature;
 pub use user_file::{FileError, UserFile};

@@ -8,10 +8,10 @@ use std::time::Duration;
 use ptk_protocol::Arguments;
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Protections;
-use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::call::Call;
+use crate::declaration::Mode;
 use crate::proposal;
 use crate::rules::{Entry, Rules, Verdict};
 use crate::signature::Signature;
@@ -25,31 +25,6 @@ const MAX_DENIED: usize = 10_000;
 /// What a model may do about a denial.
 const INSTEAD: &str =
     "Do not try it again in another way. Say what you wanted to do and why, or go on without it.";
-
-/// What happens to calls that change something and that no rule decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The approver is asked.
-    #[default]
-    Ask,
-    /// They run without a question.
-    Auto,
-    /// They are refused, and so are those that a rule allows.
-    Deny,
-}
-
-impl Mode {
-    /// The one of two that lets less run.
-    #[must_use]
-    pub fn stricter(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Deny, _) | (_, Self::Deny) => Self::Deny,
-            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
-            (Self::Auto, Self::Auto) => Self::Auto,
-        }
-    }
-}
 
 /// Stores what was approved for good.
 pub trait RuleStore: Send + Sync {

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ptk_sandbox::Place;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Effects;
 use crate::call::{Call, Target};
 use crate::file_tools::FileTools;
 use crate::neutral::{has_neutral_variables, is_neutral, is_neutral_variable};
-use crate::permissions::Mode;
-use crate::rule::{Fit, Rule, RuleError};
+use crate::rule::{Fit, Rule};
 use crate::runs_later::RunsLater;
 use crate::shell::{CommandLine, Role, ShellCommand};
 use crate::stopping::stops;
@@ -59,63 +58,6 @@ impl std::fmt::Display for Entry {
             self.rule,
             self.source
         )
-    }
-}
-
-/// The section `[permissions]` of a configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Declaration {
-    /// What happens to calls that no rule decides.
-    pub mode: Option<Mode>,
-    /// Rules for calls that run.
-    #[serde(default)]
-    pub allow: Vec<String>,
-    /// Rules for calls that are asked about.
-    #[serde(default)]
-    pub ask: Vec<String>,
-    /// Rules for calls that are refused.
-    #[serde(default)]
-    pub deny: Vec<String>,
-    /// How many seconds a question waits for its answer.
-    pub patience: Option<u64>,
-}
-
-impl Declaration {
-    /// The rules as entries, with `source` as the place where they stand.
-    ///
-    /// # Errors
-    ///
-    /// If one of them is not a rule.
-    pub fn entries(&self, source: &str) -> Result<Vec<Entry>, RuleError> {
-        let of = |action: Action, texts: &[String]| -> Result<Vec<Entry>, RuleError> {
-            let entry = |text: &String| {
-                Ok(Entry {
-                    rule: text.parse()?,
-                    action,
-                    source: source.to_owned(),
-                })
-            };
-            texts.iter().map(entry).collect()
-        };
-        let mut entries = of(Action::Deny, &self.deny)?;
-        entries.extend(of(Action::Ask, &self.ask)?);
-        entries.extend(of(Action::Allow, &self.allow)?);
-        Ok(entries)
-    }
-
-    /// Whether it gives permissions, which an untrusted file must not do.
-    #[must_use]
-    pub fn grants(&self) -> bool {
-        !self.allow.is_empty() || self.mode == Some(Mode::Auto)
-    }
-
-    /// The declaration without what it grants.
-    #[must_use]
-    pub fn without_grants(mut self) -> Self {
-        self.allow.clear();
-        self.mode = self.mode.filter(|mode| *mode != Mode::Auto);
-        self
     }
 }
 

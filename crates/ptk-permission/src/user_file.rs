@@ -17,8 +17,8 @@ use std::str::FromStr as _;
 use ptk_sandbox::{create_private, private_folder};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::permissions::Mode;
-use crate::rules::{Action, Declaration, Entry};
+use crate::declaration::{Declaration, Mode};
+use crate::rules::{Action, Entry};
 use crate::{Rule, RuleError};
 
 /// How long the file may be, in bytes.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::Kind;
+use crate::kind::Kind;
 
 /// A message shows at most this many characters of a path: it may go to a
 /// model, and a path may be as long as its writer likes.

@@ -12,11 +12,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::error::{Attempt, PathError};
-use crate::links::Last;
+use crate::kind::Kind;
 #[cfg(unix)]
 use crate::node::Node;
-use crate::place::Place;
-use crate::read::{Kind, Metadata, reading};
+use crate::place::{Last, Place};
+use crate::read::{Metadata, reading};
 use crate::workspace::Workspace;
 
 /// An open folder in a root of a workspace. Folders and files below it are
@@ -242,7 +242,7 @@ mod kernel {
     use rustix::io::Errno;
 
     use super::Names;
-    use crate::read::Kind;
+    use crate::kind::Kind;
 
     /// Room for the entries that the kernel gives at once.
     const ENTRIES: usize = 32 * 1024;

@@ -36,10 +36,10 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `workspace` | the roots, and from a text to a [`Place`] |
-//! | `place` | what a place is called, and how each operation enters the jail |
-//! | `links` | where links lead that the kernel refuses to follow, though they stay inside |
-//! | `read`, `listing` | reading, metadata, listing |
+//! | `workspace`, `resolve` | the roots, and from a path to a [`Place`] in one of them |
+//! | `place` | what a place is called |
+//! | `links` | how each operation enters the jail, and where links lead that the kernel refuses to follow, though they stay inside |
+//! | `read`, `listing`, `kind` | reading, metadata, listing |
 //! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
 //! | `node`, `restore` | what is there to the last bit, and putting it back |
 //! | `folder` | open folders, and the way down through no link |
@@ -57,6 +57,7 @@ mod error;
 mod fingerprint;
 mod folder;
 mod ignore_file;
+mod kind;
 mod links;
 mod listing;
 mod moves;
@@ -65,6 +66,7 @@ mod place;
 mod private;
 mod read;
 mod rename;
+mod resolve;
 mod restore;
 mod scratch;
 mod state_folder;
@@ -78,13 +80,14 @@ pub use error::{Attempt, ErrorKind, PathError, WorkspaceError};
 pub use fingerprint::{Fingerprint, Stamp};
 pub use folder::Folder;
 pub use ignore_file::{IgnoreFile, Verdict};
+pub use kind::Kind;
 pub use listing::{Entries, Entry};
 pub use node::{Moment, Node};
 pub use place::Place;
 pub use private::{
     create_private, make_files_private, private_file, private_folder, write_private,
 };
-pub use read::{Kind, Metadata};
+pub use read::Metadata;
 pub use restore::Attributes;
 pub use scratch::{Scratch, remove_temporary_folders};
 pub use state_folder::state_folder;

@@ -1,6 +1,7 @@
-//! Where links lead. The jail refuses links that are absolute or lead to
-//! another root; here they are replaced by what they say, name by name, so
-//! that those which stay in the workspace can be followed.
+//! How each operation enters the jail, and where links lead. The jail refuses
+//! links that are absolute or lead to another root; here they are replaced by
+//! what they say, name by name, so that those which stay in the workspace can be
+//! followed.
 //!
 //! Nothing here opens a file, and nothing here is relied on for safety: the
 //! path that comes out is used in the jail like any other. If another process
@@ -11,22 +12,35 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::{Attempt, PathError};
-use crate::place::Place;
+use cap_std::fs::Dir;
+
+use crate::error::{Attempt, PathError, is_escape};
+use crate::place::{Last, Place};
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
 
-/// What becomes of a link at the very end of a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Last {
-    /// What it leads to is meant.
-    Follow,
-    /// The link itself is meant.
-    Keep,
-}
-
 impl Place {
+    /// Runs an operation on the handle of the root and the path beneath it.
+    ///
+    /// The jail refuses every link that leads out of its own root, by an
+    /// absolute path too. Where such a link stays in the workspace after all,
+    /// the operation is repeated on the path without links, in the jail again.
+    pub(crate) fn within<T>(
+        &self,
+        attempt: Attempt,
+        last: Last,
+        run: impl Fn(&Dir, &Path) -> io::Result<T>,
+    ) -> Result<T, PathError> {
+        match run(&self.opened().dir, self.path()) {
+            Err(error) if is_escape(&error) => {
+                let real = self.without_links(attempt, last)?;
+                run(&real.opened().dir, real.path()).map_err(|error| self.failed(attempt, error))
+            }
+            result => result.map_err(|error| self.failed(attempt, error)),
+        }
+    }
+
     /// The same place by a path without links. Names that do not exist are
     /// kept as they are.
     pub(crate) fn without_links(&self, attempt: Attempt, last: Last) -> Result<Self, PathError> {

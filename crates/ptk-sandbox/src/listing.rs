@@ -6,8 +6,22 @@ use std::fmt;
 use cap_std::fs::{DirEntry, ReadDir};
 
 use crate::error::{Attempt, PathError};
-use crate::place::Place;
-use crate::read::{Kind, Metadata};
+use crate::kind::Kind;
+use crate::place::{Last, Place};
+use crate::read::Metadata;
+
+impl Place {
+    /// The entries of a folder, in the order of the system, without `.` and
+    /// `..`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a folder, leads outside, or cannot be read.
+    pub fn read_dir(&self) -> Result<Entries, PathError> {
+        let entries = self.within(Attempt::List, Last::Follow, |dir, path| dir.read_dir(path))?;
+        Ok(Entries::new(self.clone(), entries))
+    }
+}
 
 /// The entries of a folder, one by one. Made by [`Place::read_dir`].
 pub struct Entries {

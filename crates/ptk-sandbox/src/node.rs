@@ -7,9 +7,8 @@ use cap_std::fs::Metadata;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
-use crate::links::Last;
-use crate::place::Place;
-use crate::read::Kind;
+use crate::kind::Kind;
+use crate::place::{Last, Place};
 
 /// A moment, in seconds and nanoseconds since 1970.
 pub type Moment = (i64, u32);

@@ -1,16 +1,21 @@
 //! A place in a root: what it is called, and how an operation enters the jail.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
-
 use crate::error::{Attempt, PathError, is_escape, shown};
-use crate::links::Last;
 use crate::workspace::{Root, Workspace};
+
+/// What becomes of a link at the very end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// What it leads to is meant.
+    Follow,
+    /// The link itself is meant.
+    Keep,
+}
 
 /// A path in one of the roots of a [`Workspace`], whether there is anything or
 /// not. Made by [`Workspace::resolve`]; shows itself relative to the workspace
@@ -61,7 +66,7 @@ impl Place {
         }
     }
 
-    pub(crate) fn opened(&self) -> &Root {
+    pub(crate) fn opened(&self) -> &Arc<Root> {
         &self.root
     }
 
@@ -71,34 +76,6 @@ impl Place {
             Path::new(".")
         } else {
             &self.relative
-        }
-    }
-
-    /// The place of a name in this folder.
-    pub(crate) fn child(&self, name: &OsStr) -> Self {
-        let relative = self.relative.join(name);
-        self.workspace
-            .locate(&self.root.canonical.join(&relative))
-            .unwrap_or_else(|| Self::new(self.workspace.clone(), Arc::clone(&self.root), relative))
-    }
-
-    /// Runs an operation on the handle of the root and the path beneath it.
-    ///
-    /// The jail refuses every link that leads out of its own root, by an
-    /// absolute path too. Where such a link stays in the workspace after all,
-    /// the operation is repeated on the path without links, in the jail again.
-    pub(crate) fn within<T>(
-        &self,
-        attempt: Attempt,
-        last: Last,
-        run: impl Fn(&Dir, &Path) -> io::Result<T>,
-    ) -> Result<T, PathError> {
-        match run(&self.root.dir, self.path()) {
-            Err(error) if is_escape(&error) => {
-                let real = self.without_links(attempt, last)?;
-                run(&real.root.dir, real.path()).map_err(|error| self.failed(attempt, error))
-            }
-            result => result.map_err(|error| self.failed(attempt, error)),
         }
     }
 

@@ -1,74 +1,19 @@
 //! Reading: files, and what they are.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use cap_fs_ext::{MetadataExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{Dir, FileType, OpenOptions};
-use serde::{Deserialize, Serialize};
+use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Attempt, PathError};
 use crate::fingerprint::{Fingerprint, Stamp};
-use crate::links::Last;
-use crate::listing::Entries;
-use crate::place::Place;
-
-/// What a name stands for. It reads on from "it is".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
-    /// A named pipe.
-    Pipe,
-    /// A socket.
-    Socket,
-    /// A device.
-    Device,
-    /// Something else.
-    Other,
-}
+use crate::kind::Kind;
+use crate::place::{Last, Place};
 
 impl Kind {
-    pub(crate) fn of(file_type: FileType) -> Self {
-        if file_type.is_file() {
-            Self::File
-        } else if file_type.is_dir() {
-            Self::Folder
-        } else if file_type.is_symlink() {
-            Self::Link
-        } else {
-            Self::special(file_type)
-        }
-    }
-
-    #[cfg(unix)]
-    fn special(file_type: FileType) -> Self {
-        use cap_std::fs::FileTypeExt as _;
-
-        if file_type.is_fifo() {
-            Self::Pipe
-        } else if file_type.is_socket() {
-            Self::Socket
-        } else if file_type.is_char_device() || file_type.is_block_device() {
-            Self::Device
-        } else {
-            Self::Other
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn special(_file_type: FileType) -> Self {
-        Self::Other
-    }
-
     /// The error for something that is not a regular file.
     pub(crate) fn refused(self, attempt: Attempt, path: String) -> PathError {
         match self {
@@ -79,20 +24,6 @@ impl Kind {
                 kind,
             },
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::File => "a file",
-            Self::Folder => "a folder",
-            Self::Link => "a link",
-            Self::Pipe => "a named pipe",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-            Self::Other => "something special",
-        })
     }
 }
 
@@ -203,17 +134,6 @@ impl Place {
             Err(PathError::NotFound { .. } | PathError::NotAFolder { .. }) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// The entries of a folder, in the order of the system, without `.` and
-    /// `..`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a folder, leads outside, or cannot be read.
-    pub fn read_dir(&self) -> Result<Entries, PathError> {
-        let entries = self.within(Attempt::List, Last::Follow, |dir, path| dir.read_dir(path))?;
-        Ok(Entries::new(self.clone(), entries))
     }
 
     /// The fingerprint of the content. Reads the whole file, in pieces, up to

@@ -6,8 +6,7 @@ use std::io;
 use cap_std::fs::Dir;
 
 use crate::error::{Attempt, PathError};
-use crate::links::Last;
-use crate::place::Place;
+use crate::place::{Last, Place};
 use crate::target::sync_folder;
 
 impl Place {

@@ -10,10 +10,9 @@ use cap_std::fs::{Dir, Permissions};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
-use crate::links::Last;
+use crate::kind::Kind;
 use crate::node::{Moment, Node};
-use crate::place::Place;
-use crate::read::Kind;
+use crate::place::{Last, Place};
 use crate::target::sync_folder;
 use crate::temporary::{Temporary, Visibility};
 use crate::write::Expect;

@@ -12,8 +12,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 
 use crate::error::{Attempt, PathError};
-use crate::links::Last;
-use crate::place::Place;
+use crate::place::{Last, Place};
 use crate::workspace::Access;
 
 /// A name in an open folder that may be written to.

@@ -1,12 +1,11 @@
-//! The roots, and the way from a text to a place in one of them.
+//! The roots: the folders that tools may work in.
 
 use std::fmt;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Attempt, PathError, WorkspaceError, shown_text};
-use crate::place::Place;
+use crate::error::WorkspaceError;
 use crate::scratch::Scratch;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -83,7 +82,7 @@ impl Root {
 
     /// The absolute path without the links above the root, if `path` lies in
     /// the root by either of its names; and how long that name is.
-    fn translate(&self, path: &Path) -> Option<(usize, PathBuf)> {
+    pub(crate) fn translate(&self, path: &Path) -> Option<(usize, PathBuf)> {
         let names = [&self.canonical, &self.given].into_iter();
         names
             .filter_map(|name| {
@@ -188,84 +187,6 @@ impl Workspace {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Root>> {
         std::iter::once(&self.roots.first).chain(&self.roots.more)
-    }
-
-    /// The place that a path names. Looks at the text only: nothing is opened,
-    /// and nothing need exist.
-    ///
-    /// A relative path is relative to the first root, an absolute one must lie
-    /// in a root, by the name it was opened with or by its name without links.
-    ///
-    /// # Errors
-    ///
-    /// If the path has a component `..`, lies outside all roots, is
-    /// empty, begins with `~`, or holds a NUL byte.
-    pub fn resolve(&self, path: &str) -> Result<Place, PathError> {
-        let invalid = |reason| PathError::InvalidName {
-            path: shown_text(path),
-            reason,
-        };
-        if path.is_empty() {
-            return Err(invalid("it is empty"));
-        }
-        if path.contains('\0') {
-            return Err(invalid("it holds a NUL byte"));
-        }
-        let mut clean = PathBuf::new();
-        for component in Path::new(path).components() {
-            match component {
-                Component::ParentDir => {
-                    return Err(PathError::Traversal {
-                        path: shown_text(path),
-                    });
-                }
-                Component::CurDir => {}
-                Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
-                    clean.push(component);
-                }
-            }
-        }
-        if path == "~" || path.starts_with("~/") {
-            return Err(invalid("`~` is not expanded"));
-        }
-        self.locate(&self.root().join(clean))
-            .ok_or_else(|| PathError::Outside {
-                attempt: Attempt::Use,
-                path: shown_text(path),
-                allowed: self.allowed(),
-            })
-    }
-
-    /// The place of a path that a program knows, whatever bytes are in it:
-    /// relative to the first root, or absolute.
-    ///
-    /// # Errors
-    ///
-    /// If it has a component `..`, or lies outside all roots.
-    pub fn place(&self, path: &Path) -> Result<Place, PathError> {
-        let shown = || shown_text(&path.to_string_lossy());
-        if path.components().any(|part| part == Component::ParentDir) {
-            return Err(PathError::Traversal { path: shown() });
-        }
-        self.locate(&self.root().join(path))
-            .ok_or_else(|| PathError::Outside {
-                attempt: Attempt::Use,
-                path: shown(),
-                allowed: self.allowed(),
-            })
-    }
-
-    /// The place of an absolute path without `..`, in the innermost root that
-    /// holds it.
-    pub(crate) fn locate(&self, path: &Path) -> Option<Place> {
-        let names = self.all().filter_map(|root| root.translate(path));
-        let (_, path) = names.max_by_key(|(length, _)| *length)?;
-        let root = self
-            .all()
-            .filter(|root| path.starts_with(&root.canonical))
-            .max_by_key(|root| root.canonical.components().count())?;
-        let relative = path.strip_prefix(&root.canonical).ok()?.to_owned();
-        Some(Place::new(self.clone(), Arc::clone(root), relative))
     }
 
     pub(crate) fn allowed(&self) -> Vec<PathBuf> {

@@ -8,9 +8,9 @@ use cap_std::fs::{File, Metadata};
 
 use crate::error::{Attempt, PathError};
 use crate::fingerprint::{Fingerprint, Stamp};
-use crate::links::Last;
-use crate::place::Place;
-use crate::read::{Kind, reading};
+use crate::kind::Kind;
+use crate::place::{Last, Place};
+use crate::read::reading;
 use crate::target::{Target, sync_folder};
 use crate::temporary::{Temporary, Visibility};
 

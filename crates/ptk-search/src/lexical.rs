@@ -21,11 +21,11 @@ use tantivy::schema::{
 };
 use tantivy::{DocAddress, DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
 
+use crate::Language;
 use crate::chunk::{Chunk, Kind, Lines};
 use crate::document::{ChunkDocument, Datum};
-use crate::search::{Allowed, FilterError};
+use crate::filter::{Allowed, Filter, FilterError};
 use crate::words::Words;
-use crate::{Filter, Language};
 
 /// The name of the tokenizer in tantivy's registry.
 const WORDS: &str = "words";

@@ -40,6 +40,7 @@
 //! | [`words`] | text in words, code and prose alike |
 //! | `lexical` | the index by words, and the ranking |
 //! | [`index`](Index) | the index on disk: commits, updates, who may write |
+//! | `filter` | which chunks a search considers |
 //! | [`search`] | queries and results |
 //! | [`embed`] | texts as vectors |
 //! | [`dense`] | vectors on disk, and the nearest among them |
@@ -54,6 +55,7 @@ pub mod context;
 pub mod dense;
 mod document;
 pub mod embed;
+mod filter;
 pub mod fuse;
 pub mod index;
 pub mod language;

@@ -1,77 +1,13 @@
 //! Entries of the log: what was said, when, and what it belongs to.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, Correlation, RequestId};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
-use crate::{EntryKind, SessionId, time};
-
-/// The stored form of an entry: the name and the version of its kind, and JSON,
-/// kept word for word.
-#[derive(Clone)]
-pub struct Body {
-    kind: Box<str>,
-    version: u32,
-    json: Box<RawValue>,
-}
-
-impl Body {
-    pub(crate) fn new(kind: impl Into<Box<str>>, version: u32, json: Box<RawValue>) -> Self {
-        let kind = kind.into();
-        Self {
-            kind,
-            version,
-            json,
-        }
-    }
-
-    pub(crate) fn write(
-        kind: &str,
-        version: u32,
-        body: &impl Serialize,
-    ) -> Result<Self, serde_json::Error> {
-        Ok(Self::new(kind, version, to_raw_value(body)?))
-    }
-
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_str(self.json.get()).ok()
-    }
-
-    /// The name of the kind.
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        &self.kind
-    }
-
-    /// The version of the kind.
-    #[must_use]
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-
-    /// The content, as JSON.
-    #[must_use]
-    pub fn json(&self) -> &str {
-        self.json.get()
-    }
-}
-
-impl PartialEq for Body {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.kind, self.version, self.json()) == (&other.kind, other.version, other.json())
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.kind, self.version, self.json)
-    }
-}
+use crate::{Body, EntryKind, SessionId, time};
 
 /// An entry of the log.
 ///
@@ -135,6 +71,7 @@ struct Line {
 
 impl From<Entry> for Line {
     fn from(entry: Entry) -> Self {
+        let (kind, version, body) = entry.body.into_parts();
         Self {
             session: entry.session,
             seq: entry.seq,
@@ -142,9 +79,9 @@ impl From<Entry> for Line {
             request_id: entry.correlation.request_id,
             parent_id: entry.correlation.parent_id,
             call_id: entry.correlation.call_id,
-            kind: entry.body.kind,
-            version: entry.body.version,
-            body: entry.body.json,
+            kind,
+            version,
+            body,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SessionId, redact, time};
+use crate::{MAX_ENTRY, MAX_TITLE, SessionId, time};
 
 /// An error of a store. Every message says what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -116,8 +116,7 @@ pub enum StoreError {
     },
     /// An entry is too large.
     #[error(
-        "An entry of {size} bytes is too large for the log (at most {} bytes); cut what it holds",
-        redact::MAX_ENTRY
+        "An entry of {size} bytes is too large for the log (at most {MAX_ENTRY} bytes); cut what it holds"
     )]
     TooLarge {
         /// The size of the entry, in bytes.
@@ -130,10 +129,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A title is too long.
-    #[error(
-        "A title of {length} characters is too long (at most {}); shorten it",
-        crate::MAX_TITLE
-    )]
+    #[error("A title of {length} characters is too long (at most {MAX_TITLE}); shorten it")]
     LongTitle {
         /// How many characters it has.
         length: usize,

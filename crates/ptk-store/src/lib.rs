@@ -49,7 +49,8 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `kind/` | what can be written down: [`EntryKind`], a line and a type for each kind |
-//! | `entry` | an [`Entry`] of the log, and the JSON that is kept of it word for word |
+//! | `entry` | an [`Entry`] of the log: what was said, when, and what it belongs to |
+//! | `body` | the stored form of an entry, JSON that is kept word for word: [`Body`] |
 //! | `redact` | secrets, taken out before anything is written: [`Redaction`] |
 //! | `store` | what a [`Store`] does, whatever it keeps its entries in |
 //! | `sqlite/` | the store in a file: [`SqliteStore`] |
@@ -71,6 +72,7 @@
 //!   left as it is, and the error says what to do.
 //! - Nothing is read as a whole that grows with a log.
 
+mod body;
 mod conversations;
 mod copying;
 mod entry;
@@ -90,27 +92,27 @@ mod title;
 mod transcript;
 mod words;
 
+pub use body::{Body, MAX_ENTRY};
 pub use conversations::{Conversations, DEFAULT_CONVERSATION};
-pub use entry::{Body, Entry, NewEntry};
+pub use entry::{Entry, NewEntry};
 pub use error::{StoreError, Writer};
 pub use fork::{Forked, Turns, fork};
 pub use ids::{InvalidSessionId, SessionId};
 pub use kind::{
     CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
     EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
-    LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, RanByHand, ReplyBroken,
-    ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionImported, SessionInfo,
-    TurnBegan, TurnEnded, TurnOutcome, Usage, ValueSet,
+    LoggedMessage, LoggedProblem, MAX_TITLE, ModelReplied, NativeCall, Note, RanByHand,
+    ReplyBroken, ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionImported,
+    SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage, ValueSet,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;
 /// Redacts secrets before anything is written.
 pub use ptk_events::Redaction;
-pub use redact::MAX_ENTRY;
 pub use retention::{Removed, Retention};
 pub use sqlite::SqliteStore;
 pub use store::{Appended, Checked, Hit, Listing, Pending, Search, Store, Stretch};
-pub use title::{MAX_TITLE, rename, titled};
+pub use title::{rename, titled};
 pub use transcript::{
     Call, CallState, Content, Item, ModelReply, Next, Transcript, Window, resume,
 };

@@ -6,11 +6,7 @@ use std::sync::Arc;
 use ptk_events::{Correlation, Redaction};
 use serde_json::value::RawValue;
 
-use crate::entry::Body;
-use crate::{EntryKind, NewEntry, StoreError};
-
-/// The most bytes that the JSON of one entry may take.
-pub const MAX_ENTRY: usize = 64 * 1024 * 1024;
+use crate::{Body, EntryKind, MAX_ENTRY, NewEntry, StoreError};
 
 /// Prepares an entry for writing. Every string of it but the names of fields is
 /// passed through the redaction.

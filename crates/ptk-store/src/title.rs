@@ -1,9 +1,6 @@
 //! Titles of sessions.
 
-use crate::{InfoChanged, NewEntry, SessionId, SessionInfo, Store, StoreError};
-
-/// The most characters of a title.
-pub const MAX_TITLE: usize = 200;
+use crate::{InfoChanged, MAX_TITLE, NewEntry, SessionId, SessionInfo, Store, StoreError};
 
 /// The change that gives a session this title, on one line. An empty one
 /// removes the title: then the session is shown by its first prompt again.

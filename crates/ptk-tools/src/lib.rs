@@ -40,7 +40,7 @@
 //! | Module | Purpose |
 //! |---|---|
 //! | `tool`, `typed`, `error`, `request`, `context` | what a tool is, and what a call knows while it runs |
-//! | `registry`, `manager`, `pipeline` | tools by name, [`ToolManager`], and the steps of a call |
+//! | `registry`, `manager`, `shared`, `pipeline`, `limits` | tools by name, [`ToolManager`], what its calls share, the steps of a call, and its limits |
 //! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `activity`, `session_state` | one step or one piece of state each |
 //! | `sandbox`, `services`, `signature`, `snippet_format` | settings of the sandbox, what tools share, hashes of declarations, the format of code |
 //! | [`preview`] | what a call is about to change, for a person to decide on |
@@ -56,6 +56,7 @@ pub mod custom;
 mod error;
 mod files;
 mod in_flight;
+mod limits;
 mod manager;
 mod middleware;
 mod outputs;
@@ -69,6 +70,7 @@ mod retries;
 mod sandbox;
 mod services;
 mod session_state;
+mod shared;
 mod signature;
 mod snippet_format;
 mod tool;
@@ -81,7 +83,8 @@ pub use cache::Cache;
 pub use context::CallContext;
 pub use error::{Failure, Fields, ToolError};
 pub use files::{Ranges, SeenFile};
-pub use manager::{Limits, ToolManager, ToolManagerBuilder};
+pub use limits::Limits;
+pub use manager::{ToolManager, ToolManagerBuilder};
 pub use middleware::{Around, Middleware, Next, Passing};
 pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
 pub use pipeline::Foreseen;

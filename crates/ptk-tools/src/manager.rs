@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use ptk_events::{Bus, RequestId};
@@ -16,67 +15,21 @@ use crate::in_flight::InFlight;
 use crate::middleware::Around;
 use crate::pipeline;
 use crate::repeats::Repeats;
-use crate::retries::{Retries, TOOL_MAX_RETRIES};
+use crate::retries::Retries;
 use crate::services::Services;
+use crate::shared::Shared;
 use crate::tools::EFFECTS;
 use crate::usage::{Statistics, Usage};
 use crate::{
-    Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Middleware, Outputs, Permissions,
-    Registry, RegistryError, Sandbox, SeenFile, SnippetFormat, Tool, bound,
+    Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Limits, Middleware, Outputs,
+    Permissions, Registry, RegistryError, Sandbox, SeenFile, SnippetFormat, Tool,
 };
-
-/// The limits of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How long a call may take if its tool sets no time.
-    pub deadline: Duration,
-    /// How much longer than its own timeout a tool may take.
-    pub grace: Duration,
-    /// How long a result may be, in bytes.
-    pub result: usize,
-    /// How many tools may run at once.
-    pub concurrency: usize,
-    /// How many lines of a result a person sees.
-    pub preview_lines: usize,
-    /// How often a tool that only reads is run again when it fails for a
-    /// passing reason ([`ToolError::transient`](crate::ToolError::transient)).
-    /// One that writes or runs programs never is.
-    pub retries: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(30),
-            grace: Duration::from_secs(5),
-            result: bound::DEFAULT_LIMIT,
-            concurrency: 128,
-            preview_lines: 3,
-            retries: TOOL_MAX_RETRIES,
-        }
-    }
-}
 
 /// Runs calls, each through the whole pipeline. Cheap to clone;
 /// clones share what is remembered of files and calls.
 #[derive(Clone)]
 pub struct ToolManager {
-    pub(crate) inner: Arc<Shared>,
-}
-
-pub(crate) struct Shared {
-    registry: RwLock<Arc<Registry>>,
-    pub(crate) around_call: Vec<Arc<dyn Middleware>>,
-    pub(crate) around_run: Vec<Arc<dyn Middleware>>,
-    pub(crate) approver: Arc<dyn Approver>,
-    pub(crate) permissions: Permissions,
-    pub(crate) bus: Bus,
-    pub(crate) services: Arc<Services>,
-    pub(crate) repeats: Repeats,
-    pub(crate) in_flight: InFlight,
-    pub(crate) statistics: Statistics,
-    pub(crate) limits: Limits,
-    pub(crate) running: Semaphore,
+    inner: Arc<Shared>,
 }
 
 /// Puts a [`ToolManager`] together.
@@ -260,8 +213,7 @@ impl ToolManager {
     /// The registered tools as they are now.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
-        let registry = &self.inner.registry;
-        Arc::clone(&registry.read().unwrap_or_else(PoisonError::into_inner))
+        self.inner.registry()
     }
 
     /// The tools as a model sees them.
@@ -316,13 +268,13 @@ impl ToolManager {
     ///
     /// What is wrong with it.
     pub fn check(&self, call: &ToolCall) -> Result<(), String> {
-        pipeline::check(self, call)
+        pipeline::check(&self.inner, call)
     }
 
     /// What would become of a call, as far as that can be known without running
     /// it and without a question to the approver.
     pub async fn foresee(&self, call: ToolCall) -> Foreseen {
-        pipeline::foresee(self, call).await
+        pipeline::foresee(&self.inner, call).await
     }
 
     /// Which results have code in the snippet format.
@@ -351,7 +303,7 @@ impl ToolManager {
 
     /// Runs one call. It never fails: an error is a result, too.
     pub async fn execute(&self, request: CallRequest) -> CallOutcome {
-        pipeline::run(self, request).await
+        pipeline::run(&self.inner, request).await
     }
 
     /// Runs the calls of one reply. Those that only read run side by side, the

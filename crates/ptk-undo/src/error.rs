@@ -9,6 +9,9 @@ use ptk_sandbox::PathError;
 /// How many conflicts a message lists.
 const MAX_TOLD: usize = 20;
 
+/// Paths that a note names.
+const MAX_NAMED: usize = 5;
+
 /// Why something is not kept, or not undone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -132,4 +135,14 @@ impl UndoError {
             error,
         }
     }
+}
+
+/// The first few of these names, and how many more there are.
+pub(crate) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let mut told = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        told.push_str(&format!(" and {more} more"));
+    }
+    told
 }

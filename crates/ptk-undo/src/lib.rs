@@ -54,7 +54,7 @@
 //! | `recorded` | what a command was about to change |
 //! | `layer` | what a command changed over the workspace, and bringing it there |
 //! | `tree` | the whole workspace at a moment |
-//! | `watch` | how it becomes known what a call changes |
+//! | `watch`, `found` | how it becomes known what a call changes |
 //! | `record`, `settle` | a call on its way into the journal |
 //! | `text_diff` | diffs of texts, for people and models |
 //! | `plan`, `diff`, `apply` | what an undo would do, and doing it |
@@ -64,6 +64,7 @@ mod collect;
 mod content;
 mod diff;
 mod error;
+mod found;
 mod journal;
 mod layer;
 mod options;

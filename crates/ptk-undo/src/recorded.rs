@@ -14,12 +14,12 @@ use std::thread;
 use ptk_sandbox::command::{After, Aftermath, Before, Record, Recording, Records};
 use ptk_sandbox::{Attributes, Folder, Kind, Moment, Node, Workspace};
 
+use crate::found::FoundChanges;
 use crate::journal::Change;
 use crate::layer;
 use crate::packs::Packed;
 use crate::state::{Content, NodeAttributes, State};
 use crate::store::Store;
-use crate::watch::FoundChanges;
 
 /// Files up to this size are read at once: to make room for more takes longer.
 const SMALL: u64 = 64 * 1024;

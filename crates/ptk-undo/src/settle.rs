@@ -10,16 +10,16 @@ use std::sync::Arc;
 use ptk_sandbox::command::Aftermath;
 use ptk_sandbox::{Moment, Workspace};
 
+use crate::error::named;
+use crate::found::FoundChanges;
 use crate::journal::{Begin, Change, End, Line, Record, Watched};
 use crate::layer::Attempt;
 use crate::state::State;
 use crate::store::{Store, UnderWay, now};
 use crate::tree::Tree;
-use crate::watch::{FoundChanges, Watch};
+use crate::watch::Watch;
 use crate::{Options, UndoError};
 
-/// Paths that a note names.
-const MAX_NAMED: usize = 5;
 /// The note if there was no room for what a command was about to change.
 const FULL: &str = "The undo store is full: what could not be kept there was not changed, and the command was told that the disk is full.";
 
@@ -118,15 +118,6 @@ fn said(lost: Vec<String>, uncovered: &[String], options: &Options) -> Option<St
         notes.push(format!("Undo does not cover {folders}."));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
-}
-
-pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(MAX_NAMED);
-    let mut told = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        told.push_str(&format!(" and {more} more"));
-    }
-    told
 }
 
 /// What other calls have changed while one ran.

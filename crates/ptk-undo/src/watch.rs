@@ -8,6 +8,7 @@ use ptk_sandbox::command::{Layer, Recording};
 use ptk_sandbox::{Moment, Node, Place, Workspace};
 
 use crate::content::Batch;
+use crate::found::FoundChanges;
 use crate::journal::{Begin, Change, PreImage, Watched};
 use crate::layer::Layers;
 use crate::recorded::Recorded;
@@ -41,16 +42,6 @@ pub struct CommandSetup {
     /// The file that is locked until the command and all that it started have
     /// ended.
     pub lock: Option<PathBuf>,
-}
-
-/// The changes that a watch has found.
-#[derive(Debug, Default)]
-pub(crate) struct FoundChanges {
-    pub(crate) changes: Vec<Change>,
-    /// Folders that were not looked at.
-    pub(crate) uncovered: Vec<String>,
-    /// The workspace as it is now, where that was looked at.
-    pub(crate) tree: Option<Tree>,
 }
 
 impl Watch {

@@ -9,13 +9,13 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::body::MAX_WHOLE;
 use super::events::{Events, Frames};
 use super::lines::Lines;
-use super::{Framing, HttpProvider, Reading, Trouble, error_in};
+use super::sending::HttpProvider;
+use super::{Framing, Reading, Trouble, error_in};
 use crate::{Delta, Deltas, LlmError, LlmErrorKind, Request};
 
-/// The most bytes of an answer that came as a whole, or of one event.
-pub(super) const MAX_WHOLE: usize = 64 * 1024 * 1024;
 /// The message for an empty stream.
 const NOTHING: &str = "not a word came; some servers end so if a prompt does not fit";
 /// How long to wait after the end of a reply for its usage and the end of the
@@ -45,7 +45,7 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn error(self, kind: LlmErrorKind) -> LlmError {
-        LlmError::of(self.provider, self.request, kind)
+        self.provider.error(self.request, kind)
     }
 
     fn trouble(self, trouble: Trouble) -> LlmError {
@@ -263,18 +263,4 @@ impl<'a> Answer<'a> {
         self.coming = Coming::Frames(pieces, frames);
         Ok(())
     }
-}
-
-/// The beginning of a response, as far as it came.
-pub(super) async fn start_of(response: Response, most: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut pieces = response.bytes_stream();
-    while let Some(Ok(piece)) = pieces.next().await {
-        bytes.extend_from_slice(&piece);
-        if bytes.len() > most {
-            bytes.truncate(most);
-            break;
-        }
-    }
-    bytes
 }

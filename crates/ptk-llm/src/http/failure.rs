@@ -7,7 +7,7 @@ use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::start_of;
+use super::body::start_of;
 use super::{Trouble, error_in, message_of, precise};
 
 /// The most bytes of an error response. Some servers quote the whole request.

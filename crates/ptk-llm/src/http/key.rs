@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::{Keyring, Service};
-
 /// A key for a server. It is sent, and never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
@@ -20,20 +18,6 @@ impl Key {
     pub fn of_variables(names: &[&str]) -> Option<Self> {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
         values.find_map(Self::new)
-    }
-
-    /// The key of a service: in a variable or, if none is set and the service
-    /// does nothing without one, in the system's keyring. Blocks.
-    #[must_use]
-    pub fn of_service(service: &Service) -> Option<Self> {
-        let key = Self::of_variables(service.keys);
-        if key.is_some() || !service.needs_key {
-            return key;
-        }
-        let kept = Keyring::get(service).inspect_err(|error| {
-            tracing::debug!(%error, service = service.name, "no key was looked for");
-        });
-        kept.ok().flatten()
     }
 
     pub(super) fn as_str(&self) -> &str {

@@ -60,6 +60,22 @@ impl Keyring {
     }
 }
 
+impl Key {
+    /// The key of a service: in a variable or, if none is set and the service
+    /// does nothing without one, in the system's keyring. Blocks.
+    #[must_use]
+    pub fn of_service(service: &Service) -> Option<Self> {
+        let key = Self::of_variables(service.keys);
+        if key.is_some() || !service.needs_key {
+            return key;
+        }
+        let kept = Keyring::get(service).inspect_err(|error| {
+            tracing::debug!(%error, service = service.name, "no key was looked for");
+        });
+        kept.ok().flatten()
+    }
+}
+
 /// Runs work that may never end on a thread of its own, with a timeout.
 fn within<T: Send + 'static>(
     timeouts: Duration,

@@ -4,11 +4,15 @@
 use serde_json::{Value, json};
 
 use super::{HttpProvider, Kind};
-use crate::{Capabilities, Form, KnownModel, Provider as _};
+use crate::{Capabilities, Form, KnownModel};
 
-/// Asks the server for the capabilities of a model. `None` if it reports none.
-pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabilities> {
-    let known = provider.capabilities(Some(model));
+/// Asks the server for the capabilities of a model, of which those are `known`
+/// that follow from its name. `None` if it reports none.
+pub(super) async fn ask(
+    provider: &HttpProvider,
+    model: &str,
+    known: Capabilities,
+) -> Option<Capabilities> {
     let root = provider.path().trim_end_matches("/v1").to_owned();
     let shown = json!({"model": model});
     let found = if provider.kind() == Kind::Ollama {

@@ -3,6 +3,7 @@
 
 mod answer;
 mod anthropic;
+mod body;
 mod completion;
 mod connect;
 mod events;
@@ -13,7 +14,9 @@ mod keyring;
 mod learn;
 mod lines;
 mod ollama;
+mod ollama_host;
 mod openai;
+mod provider;
 mod responses;
 mod schema;
 mod sending;

@@ -1,27 +1,21 @@
-//! Sends a request, and passes on the answer.
+//! A server that is reached by HTTP: its setup, and the requests that are sent to
+//! it.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, stream};
-use ptk_protocol::format::DefinitionStyle;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::{Answer, MAX_WHOLE, start_of};
+use super::body::{MAX_WHOLE, start_of};
 use super::completion::{Completion, Dialect};
 use super::failure::{Refusal, bounded};
 use super::services::{Grammar, Kind, Service};
-use super::{
-    Key, Timeouts, Trouble, Wire, anthropic, gemini, learn, ollama, openai, responses, shown,
-};
-use crate::{
-    Api, Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request,
-};
+use super::{Key, Timeouts, Trouble, Wire, anthropic, gemini, ollama, openai, responses, shown};
+use crate::{Capabilities, LlmError, LlmErrorKind, Request};
 
 /// Domain suffixes of hosts on this machine or in the local network.
 const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
@@ -42,15 +36,15 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// ```
 #[derive(Clone)]
 pub struct HttpProvider {
-    name: String,
+    pub(super) name: String,
     kind: Kind,
-    base: Url,
-    model: Option<String>,
+    pub(super) base: Url,
+    pub(super) model: Option<String>,
     key: Option<Key>,
-    timeouts: Timeouts,
+    pub(super) timeouts: Timeouts,
     /// Capabilities that follow from its wire format.
-    capabilities: Capabilities,
-    is_hosted: bool,
+    pub(super) capabilities: Capabilities,
+    pub(super) is_hosted: bool,
     client: Client,
     wire: Arc<dyn Wire>,
 }
@@ -171,8 +165,10 @@ impl HttpProvider {
         self.base.scheme() == "http" && !is_near(&self.base)
     }
 
-    fn error(&self, request: &Request, kind: LlmErrorKind) -> LlmError {
-        LlmError::of(self, request, kind)
+    /// An error of this kind in the answer to a request.
+    pub(super) fn error(&self, request: &Request, kind: LlmErrorKind) -> LlmError {
+        let model = request.model.as_deref().or(self.model.as_deref());
+        LlmError::new(&self.name, model, kind)
     }
 
     /// The error of a request that could not be sent or received.
@@ -208,7 +204,11 @@ impl HttpProvider {
     }
 
     /// Sends the request, and returns the response if its status is successful.
-    async fn sent(&self, request: &Request, until: Instant) -> Result<Response, LlmError> {
+    pub(super) async fn sent(
+        &self,
+        request: &Request,
+        until: Instant,
+    ) -> Result<Response, LlmError> {
         let model = request.model.as_deref().or(self.model.as_deref());
         let Some(model) = model else {
             let error = self.error(request, LlmErrorKind::NotFound);
@@ -390,76 +390,6 @@ fn client(timeouts: Timeouts, base: &Url) -> Result<Client, SetupError> {
     }
     let client = client.build();
     client.map_err(|error| SetupError::Client(told(&error)))
-}
-
-impl Provider for HttpProvider {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn model(&self) -> Option<&str> {
-        self.model.as_deref()
-    }
-
-    fn id(&self) -> Option<String> {
-        Some(if self.is_hosted {
-            self.name.clone()
-        } else {
-            format!("{}@{}", self.name, shown(&self.base))
-        })
-    }
-
-    fn capabilities(&self, model: Option<&str>) -> Capabilities {
-        let known = model.or(self.model.as_deref()).and_then(KnownModel::named);
-        let native = known.and_then(|known| known.native_tools);
-        Capabilities {
-            native_tools: match native {
-                // A single text has no field for tools.
-                _ if self.capabilities.form == Form::Prompt => Some(false),
-                None | Some(true) if self.is_hosted => Some(true),
-                native => native,
-            },
-            // Other servers may be configured with a smaller one.
-            context_window: known
-                .filter(|_| self.is_hosted)
-                .and_then(|known| known.context_window),
-            dialect: known.and_then(|known| known.dialect),
-            definitions: known.map_or_else(DefinitionStyle::default, |known| known.definitions),
-            ..self.capabilities
-        }
-    }
-
-    fn speaks(&self) -> Option<Api> {
-        match self.kind {
-            Kind::OpenAi | Kind::OpenAiItself => Some(Api::ChatCompletions),
-            Kind::OpenAiResponses => Some(Api::Responses),
-            Kind::Anthropic => Some(Api::Messages),
-            _ => None,
-        }
-    }
-
-    fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
-        let model = model.or(self.model.as_deref());
-        match model {
-            Some(model) if !self.is_hosted => learn::ask(self, model).boxed(),
-            _ => std::future::ready(None).boxed(),
-        }
-    }
-
-    fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
-        learn::models(self).boxed()
-    }
-
-    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
-        let answer = async move {
-            let until = Instant::now() + self.timeouts.whole;
-            match self.sent(request, until).await {
-                Ok(response) => Answer::new(self, request, response, until).deltas(),
-                Err(error) => stream::iter([Err(error)]).boxed(),
-            }
-        };
-        answer.flatten_stream().boxed()
-    }
 }
 
 /// The message of an error and its sources.

@@ -1,6 +1,6 @@
 //! Known services by name, a line each.
 
-use super::ollama;
+use super::ollama_host;
 use crate::Constraint;
 
 /// The API that a server speaks.
@@ -230,7 +230,7 @@ impl Service {
         let said = self.at.and_then(|variable| std::env::var(variable).ok());
         let said = said.filter(|address| !address.trim().is_empty());
         match said {
-            Some(said) if self.kind == Kind::Ollama => ollama::address(&said),
+            Some(said) if self.kind == Kind::Ollama => ollama_host::address(&said),
             Some(said) => said,
             None => self.base.to_owned(),
         }

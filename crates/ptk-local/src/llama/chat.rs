@@ -1,12 +1,11 @@
 //! Conversations in the model's own chat template.
 
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::token::LlamaToken;
 use minijinja::{Environment, Error, ErrorKind, context};
 use ptk_llm::{Message, Request};
 use serde::Serialize;
 
-use super::engine::Engine;
+use super::engine::{Engine, Prompt};
 use super::trouble::Trouble;
 
 /// The marks around the number of a text in a rendered template. No template
@@ -42,15 +41,6 @@ pub(super) struct Conversation {
     turns: Vec<Turn>,
     /// How many of them are instructions and examples.
     shared: usize,
-}
-
-/// A conversation in tokens, up to where the model answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Prompt {
-    pub(super) tokens: Vec<LlamaToken>,
-    /// How many tokens at its beginning are instructions and examples, which
-    /// many conversations share.
-    pub(super) head: usize,
 }
 
 /// The chat template of a model.

@@ -9,7 +9,6 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
-use super::chat::Prompt;
 use super::load;
 use super::prompts::Prompts;
 use super::trouble::Trouble;
@@ -19,6 +18,15 @@ use super::trouble::Trouble;
 const PORTION: u32 = 128;
 /// The id of the only sequence.
 const MAIN: i32 = 0;
+
+/// A conversation in tokens, up to where the model answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prompt {
+    pub(super) tokens: Vec<LlamaToken>,
+    /// How many tokens at its beginning are instructions and examples, which
+    /// many conversations share.
+    pub(super) head: usize,
+}
 
 /// A model with its context of evaluated tokens.
 pub(super) struct Engine<'m> {

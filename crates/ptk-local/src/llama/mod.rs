@@ -7,6 +7,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `provider` | [`Local`], the provider |
+//! | `settings` | its [`Settings`] |
 //! | `worker` | the thread, and the queue of requests |
 //! | `load` | loads a model from a file, if there is enough memory |
 //! | `engine` | evaluates tokens, and provides the logits of the next one |
@@ -22,7 +23,9 @@ mod load;
 mod output;
 mod prompts;
 mod provider;
+mod settings;
 mod trouble;
 mod worker;
 
-pub use provider::{Local, Settings};
+pub use provider::Local;
+pub use settings::Settings;

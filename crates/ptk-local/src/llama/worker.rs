@@ -11,7 +11,7 @@ use super::chat::Template;
 use super::engine::Engine;
 use super::generate::{self, Listener};
 use super::load;
-use super::provider::Settings;
+use super::settings::Settings;
 use super::trouble::Trouble;
 
 /// A request, and the channel for its reply. Dropping the receiver cancels it.

@@ -4,10 +4,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::process;
 
-use super::{KEEPER, descriptors, inner, keeper};
-
-/// The name that makes the executable the last stage before the program.
-pub(super) const INNER: &str = "ptk-inner";
+use super::inner::{self, INNER};
+use super::{KEEPER, descriptors, keeper};
 
 /// Runs the stage that the executable was run as, and does not return then.
 pub(super) fn run_if_asked() {

@@ -20,6 +20,9 @@ use super::policy::{Policy, Protection, Protections};
 use super::words::{Isolated, Isolation, News, Setup};
 use super::{descriptors, files, recorded, rights};
 
+/// The name that makes the executable the last stage before the program.
+pub(super) const INNER: &str = "ptk-inner";
+
 /// The descriptor of the program's input. Standard input itself is at first the
 /// socket on which the keeper hears what became of the program.
 pub(super) const INPUT: i32 = 3;

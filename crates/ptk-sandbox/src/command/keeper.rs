@@ -28,9 +28,7 @@ use super::isolation::{self, Refusal};
 use super::policy::Protections;
 use super::recorded::{Recorded, Recorder};
 use super::words::{END, Exit, Isolated, Isolation, Left, MAX_FILES, News, Report, Setup};
-use super::{
-    GRACE, KEEPER, KILLED, PAUSE, descriptors, helper, inner, layers, loopback, tree, view,
-};
+use super::{GRACE, KEEPER, KILLED, PAUSE, descriptors, inner, layers, loopback, tree, view};
 
 /// How long the program has to stand still before that is reported.
 const STILL: Duration = Duration::from_secs(1);
@@ -220,7 +218,7 @@ fn start(
     let (news, reporting) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
     command
-        .arg0(helper::INNER)
+        .arg0(inner::INNER)
         .arg(setup.word()?)
         .args(words)
         .stdin(OwnedFd::from(reporting));

@@ -26,8 +26,8 @@ use self::queue::Queue;
 use crate::error::PathError;
 use crate::folder::{Folder, Names};
 use crate::ignore_file::Verdict;
+use crate::kind::Kind;
 use crate::place::Place;
-use crate::read::Kind;
 use crate::temporary::is_temporary_name;
 
 /// More threads than this wait for the disk and for each other.

@@ -14,8 +14,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::folder::{Folder, Names};
 use crate::ignore_file::{IgnoreFile, Verdict};
+use crate::kind::Kind;
 use crate::place::Place;
-use crate::read::Kind;
 
 const EXCLUDE: &str = ".git/info/exclude";
 

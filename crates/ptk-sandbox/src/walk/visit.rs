@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 
 use crate::folder::Folder;
+use crate::kind::Kind;
 #[cfg(unix)]
 use crate::node::Node;
-use crate::read::{Kind, Metadata};
+use crate::read::Metadata;
 
 /// Looks at what a walk finds; one for each thread.
 ///

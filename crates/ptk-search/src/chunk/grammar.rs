@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::Kind;
+use super::kind::Kind;
 use crate::Language;
 
 /// The role of a node in chunking.

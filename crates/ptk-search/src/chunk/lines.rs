@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Chunk, Item, Kind, Lines};
+use super::kind::Kind;
+use super::outline::Item;
+use super::piece::{Chunk, Lines};
 
 /// The target size of a chunk, in lines.
 const TARGET_LINES: usize = 60;

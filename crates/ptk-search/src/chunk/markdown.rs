@@ -2,8 +2,9 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::kind::Kind;
 use super::lines::Source;
-use super::{Item, Kind, WITHIN};
+use super::outline::{Item, WITHIN};
 
 /// A section for each heading, up to the next one.
 pub(super) fn outline(source: &Source<'_>) -> Vec<Item> {

@@ -1,13 +1,26 @@
-//! Helpers that all outlines share.
+//! The items of an outline, and helpers that all outlines share.
 
-use super::{Kind, WITHIN};
+use super::kind::Kind;
 
+/// The separator between a scope and one nested in it.
+pub(super) const WITHIN: &str = " > ";
 /// How deep nested definitions are looked into.
 pub(super) const MAX_DEPTH: usize = 32;
 /// The fewest lines of a value that becomes a chunk of its own.
 pub(super) const LEAST_VALUE: usize = 4;
 /// The most characters of the name of a symbol or scope.
 const MAX_NAME: usize = 120;
+
+/// A definition or section that owns lines, except those of nested ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// The first and last line, from zero.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) kind: Kind,
+    pub(super) symbol: Option<String>,
+    pub(super) scope: String,
+}
 
 /// Collects the comments and attributes before a definition.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use super::grammar::{Grammar, Role};
+use super::kind::Kind;
 use super::lines::Source;
-use super::outline::{Leading, MAX_DEPTH, function_in, is_long, joined, one_line};
-use super::{Item, Kind};
+use super::outline::{Item, Leading, MAX_DEPTH, function_in, is_long, joined, one_line};
 
 /// A parse is given up after this many progress callbacks, plus one for each
 /// [`BYTES_A_CHECK`] of the source. Real sources need about a tenth of that;

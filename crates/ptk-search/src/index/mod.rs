@@ -20,7 +20,6 @@ use ptk_sandbox::Workspace;
 
 use crate::dense::VectorsError;
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{SearchError, Searcher};
 use crate::walk::Skipped;
 
 pub(crate) use manifest::Manifest;
@@ -190,16 +189,6 @@ impl Index {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Report, IndexError> {
         update::update(self, cancel, progress)
-    }
-
-    /// Opens the index for searching. Never waits for an update: it sees the
-    /// last commit.
-    ///
-    /// # Errors
-    ///
-    /// If there is no index, or it cannot be read.
-    pub fn searcher(&self) -> Result<Searcher, SearchError> {
-        Searcher::open(self)
     }
 
     fn words_failed(&self, source: tantivy::TantivyError) -> IndexError {

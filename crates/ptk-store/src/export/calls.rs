@@ -3,8 +3,7 @@
 use ptk_events::CallId;
 use ptk_protocol::ToolResult;
 
-use super::Thoughts;
-use super::markdown::{fenced, one_line, remark, result};
+use super::form::{Thoughts, fenced, one_line, remark, result};
 use crate::{CallBegan, CallCut, CallEnded, LoggedCall, RanByHand};
 
 /// The calls of a reply, in the order in which the model made them.

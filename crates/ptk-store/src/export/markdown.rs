@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use ptk_events::CallId;
-use ptk_protocol::{Role, ToolResult};
+use ptk_protocol::Role;
 
 use super::calls::Calls;
+use super::form::{Thoughts, one_line, remark};
 use super::unwritable;
 use crate::copying::PAGE;
 use crate::kind::ModelReplied;
@@ -13,19 +14,6 @@ use crate::{
     Entry, EntryKind, Fork, HelperReplied, HelperTask, Overview, ReplyBroken, ReplyParsed,
     SessionId, SessionImported, Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
 };
-
-/// Characters shown of what a tool was given, and of what it gave back.
-const MAX_SHOWN: usize = 4000;
-
-/// Whether the export shows the model's thoughts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Thoughts {
-    /// Shows only what the model said.
-    #[default]
-    LeftOut,
-    /// Shows the model's thoughts, too, and why it made calls.
-    Shown,
-}
 
 /// Writes a session for people. Returns whether the session exists.
 ///
@@ -289,41 +277,4 @@ fn imported(imported: &SessionImported) -> String {
         1 => "1 entry".to_owned(),
         entries => format!("{entries} entries"),
     }
-}
-
-/// A remark of the exporter, as a block quote.
-pub(super) fn remark(what: &str, text: &str) -> String {
-    let quoted = text.trim_end().replace('\n', "\n> ");
-    format!("\n> **{what}:** {quoted}\n")
-}
-
-/// The result of a call: a text as text, everything else as JSON.
-pub(super) fn result(result: &ToolResult) -> String {
-    let payload = result.payload();
-    match payload.as_str() {
-        Some(text) => fenced("text", text),
-        None => fenced("json", &payload.to_string()),
-    }
-}
-
-pub(super) fn fenced(language: &str, text: &str) -> String {
-    let shown: String = text.chars().take(MAX_SHOWN).collect();
-    let missing = text.len() - shown.len();
-    let fence = "`".repeat(longest_run(&shown).max(2) + 1);
-    let shown = shown.trim_end_matches('\n');
-    let mut text = format!("\n{fence}{language}\n{shown}\n{fence}\n");
-    if missing > 0 {
-        text.push_str(&format!("\n({missing} more bytes are in the log.)\n"));
-    }
-    text
-}
-
-/// The longest run of backticks in a text.
-fn longest_run(text: &str) -> usize {
-    let runs = text.split(|char| char != '`').map(str::len);
-    runs.max().unwrap_or(0)
-}
-
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

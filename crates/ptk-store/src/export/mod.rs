@@ -3,11 +3,13 @@
 
 mod calls;
 mod data;
+mod form;
 mod json_lines;
 mod markdown;
 
+pub use form::Thoughts;
 pub use json_lines::{Imported, import_json_lines, write_json_lines};
-pub use markdown::{Thoughts, write_markdown};
+pub use markdown::write_markdown;
 
 use std::io;
 

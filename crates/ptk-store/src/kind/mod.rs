@@ -14,11 +14,11 @@ pub use reply::{
     RequestBegan, Usage,
 };
 pub use session::{
-    Cleared, Compacted, Failure, Fork, Note, SessionImported, SessionInfo, TurnBegan, TurnEnded,
-    TurnOutcome, ValueSet,
+    Cleared, Compacted, Failure, Fork, MAX_TITLE, Note, SessionImported, SessionInfo, TurnBegan,
+    TurnEnded, TurnOutcome, ValueSet,
 };
 
-use crate::entry::Body;
+use crate::Body;
 
 macro_rules! kinds {
     ($($(#[$about:meta])* $kind:ident($body:ty) = $name:literal, $version:literal;)*) => {

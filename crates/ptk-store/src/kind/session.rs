@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::SessionId;
 
+/// The most characters of a title.
+pub const MAX_TITLE: usize = 200;
+
 /// The workspace, model and other settings of a session. When some of them
 /// change, only those are written again.
 ///

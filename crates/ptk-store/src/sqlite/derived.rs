@@ -73,7 +73,7 @@ pub(super) fn discard(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// Rebuilds all derived data. The caller holds a transaction.
 pub(super) fn rebuild(place: &Place, connection: &Connection) -> Result<(), StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let kinds: Vec<String> = SPOKEN.iter().map(|kind| format!("'{kind}'")).collect();
     let create = CREATE.replace("SPOKEN", &kinds.join(", "));
     connection.execute_batch(DROP).map_err(failed)?;
@@ -123,7 +123,7 @@ pub(super) fn get(
     connection: &Connection,
     session: &SessionId,
 ) -> Result<Option<Overview>, StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let json: Option<String> = connection
         .prepare_cached("SELECT overview FROM sessions WHERE session = ?1")
         .map_err(failed)?

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use super::place::Place;
 use crate::StoreError;
 
 /// Converts an error of the database.
-pub(super) fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError {
+pub(super) fn of_database(path: &Path, error: &rusqlite::Error) -> StoreError {
     let detail = error.to_string();
     let code = error.sqlite_error_code();
-    let place = place.shown();
+    let place = path.display().to_string();
     match code {
         Some(ErrorCode::NotADatabase) => StoreError::NotADatabase { place },
         Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { place, detail },

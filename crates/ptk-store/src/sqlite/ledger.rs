@@ -7,10 +7,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::place::{Found, Place, is_sound};
+use super::inspection::{Found, is_sound};
+use super::place::{PATIENCE, Place};
 use super::schema;
 use super::writers::Pen;
-use super::{PATIENCE, derived, failure, rows};
+use super::{derived, failure, rows};
 use crate::redact::Prepared;
 use crate::words::SPOKEN;
 use crate::{Appended, Overview, SessionId, StoreError};
@@ -51,10 +52,10 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn open(place: Arc<Place>, found: Found) -> Result<Self, StoreError> {
         let mut connection =
-            connect(&place, found).map_err(|error| failure::of_database(&place, &error))?;
+            connect(&place, found).map_err(|error| failure::of_database(place.path(), &error))?;
         if found == Found::DamagedIndex {
             derived::discard(&mut connection)
-                .map_err(|error| failure::of_database(&place, &error))?;
+                .map_err(|error| failure::of_database(place.path(), &error))?;
         }
         schema::migrate(&place, &mut connection)?;
         let pen = Pen::take(&place)?;
@@ -129,7 +130,7 @@ impl Ledger {
         batch: &[Append],
     ) -> Result<Vec<Result<Appended, StoreError>>, StoreError> {
         let place = &*self.place;
-        let failed = |error| failure::of_database(place, &error);
+        let failed = |error| failure::of_database(place.path(), &error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -193,7 +194,7 @@ impl Ledger {
 
     fn try_delete(&mut self, session: &SessionId) -> Result<bool, StoreError> {
         let place = &*self.place;
-        let failed = |error| failure::of_database(place, &error);
+        let failed = |error| failure::of_database(place.path(), &error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -258,18 +259,18 @@ impl Ledger {
         self.damage = None;
         self.guarded(|ledger| {
             derived::discard(&mut ledger.connection)
-                .map_err(|error| failure::of_database(&ledger.place, &error))?;
+                .map_err(|error| failure::of_database(ledger.place.path(), &error))?;
             ledger.try_rebuild()
         })?;
         self.connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
-            .map_err(|error| failure::of_database(&self.place, &error))?;
+            .map_err(|error| failure::of_database(self.place.path(), &error))?;
         Ok(())
     }
 
     fn try_rebuild(&mut self) -> Result<(), StoreError> {
         let place = &*self.place;
-        let failed = |error| failure::of_database(place, &error);
+        let failed = |error| failure::of_database(place.path(), &error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -293,7 +294,7 @@ impl Ledger {
         let place = Arc::clone(&self.place);
         self.pen
             .release(&self.connection, Some(session))
-            .map_err(|error| failure::of_database(&place, &error))
+            .map_err(|error| failure::of_database(place.path(), &error))
     }
 }
 
@@ -316,7 +317,7 @@ fn overview(
     let last: i64 = connection
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM log WHERE session = ?1")
         .and_then(|mut statement| statement.query_row([session.as_str()], |row| row.get(0)))
-        .map_err(|error| failure::of_database(place, &error))?;
+        .map_err(|error| failure::of_database(place.path(), &error))?;
     let written = derived::get(place, connection, session)?;
     match written {
         Some(overview) if i64::try_from(overview.entries) == Ok(last) => return Ok(overview),

@@ -9,6 +9,7 @@
 
 mod derived;
 mod failure;
+mod inspection;
 mod ledger;
 mod place;
 mod queries;
@@ -32,12 +33,11 @@ use crate::{
     Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
     Store, StoreError, Stretch, Writer,
 };
+use inspection::{Found, Wanted};
 use ledger::{Append, Ledger};
-use place::{Found, Place, Wanted};
+use place::{PATIENCE, Place};
 use threads::{ReaderThreads, Request, WriterThread};
 
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait before trying again.
 const PAUSE: Duration = Duration::from_millis(5);
 

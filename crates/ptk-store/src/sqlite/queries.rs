@@ -17,7 +17,7 @@ pub(super) fn read(
     session: &SessionId,
     stretch: Stretch,
 ) -> Result<Vec<Entry>, StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     // The entries and their number, as of one moment.
     let moment = connection.unchecked_transaction().map_err(failed)?;
     let order = if stretch.from_the_end { "DESC" } else { "ASC" };
@@ -82,7 +82,7 @@ pub(super) fn sessions(
     connection: &Connection,
     listing: &Listing,
 ) -> Result<Vec<Overview>, StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let mut sql = "SELECT overview FROM sessions WHERE (updated, session) < (?1, ?2)".to_owned();
     if listing.workspace.is_some() {
         sql.push_str(" AND workspace = ?3");
@@ -121,7 +121,7 @@ pub(super) fn search(
     let Some(words) = Words::new(&search.words) else {
         return Ok(Vec::new());
     };
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let columns: Vec<String> = rows::COLUMNS
         .split(", ")
         .map(|column| format!("log.{column}"))
@@ -153,7 +153,7 @@ pub(super) fn search(
 }
 
 pub(super) fn check(place: &Place, connection: &Connection) -> Result<Checked, StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let mut checked = Checked::default();
     let mut statement = connection
         .prepare(&format!("PRAGMA integrity_check({MAX_DAMAGE})"))

@@ -6,9 +6,8 @@ use serde_json::value::RawValue;
 
 use super::failure;
 use super::place::Place;
-use crate::entry::Body;
 use crate::redact::Prepared;
-use crate::{Entry, SessionId, StoreError, time};
+use crate::{Body, Entry, SessionId, StoreError, time};
 
 /// The columns, in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -59,7 +58,7 @@ pub(super) fn insert(
 
 /// Reads the entry of a row with the [`COLUMNS`], and checks its digest.
 pub(super) fn entry(place: &Place, row: &Row<'_>) -> Result<Entry, StoreError> {
-    let failed = |error: rusqlite::Error| failure::of_database(place, &error);
+    let failed = |error: rusqlite::Error| failure::of_database(place.path(), &error);
     let session: String = row.get(0).map_err(failed)?;
     let seq: i64 = row.get(1).map_err(failed)?;
     let ts: i64 = row.get(2).map_err(failed)?;
@@ -109,7 +108,7 @@ pub(super) fn each(
     session: Option<&SessionId>,
     mut visit: impl FnMut(Entry) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     let sql = match session {
         Some(_) => format!("SELECT {COLUMNS} FROM log WHERE session = ?1 ORDER BY seq"),
         None => format!("SELECT {COLUMNS} FROM log WHERE ?1 IS NULL ORDER BY session, seq"),

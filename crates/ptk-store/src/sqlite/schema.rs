@@ -64,7 +64,7 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Brings the tables up to date, all at once or not at all.
 pub(super) fn migrate(place: &Place, connection: &mut Connection) -> Result<(), StoreError> {
-    let failed = |error| failure::of_database(place, &error);
+    let failed = |error| failure::of_database(place.path(), &error);
     if version(connection).map_err(failed)? == NEWEST
         && derived::are_there(connection).map_err(failed)?
     {

@@ -73,7 +73,7 @@ impl Pen {
         connection: &Connection,
         session: &SessionId,
     ) -> Result<(), StoreError> {
-        let failed = |error| failure::of_database(place, &error);
+        let failed = |error| failure::of_database(place.path(), &error);
         match named(connection, session).map_err(failed)? {
             Some(name) if name == self.name => return Ok(()),
             Some(name) => {
@@ -118,7 +118,8 @@ pub(super) fn of(
     connection: &Connection,
     session: &SessionId,
 ) -> Result<Option<Writer>, StoreError> {
-    let name = named(connection, session).map_err(|error| failure::of_database(place, &error))?;
+    let name =
+        named(connection, session).map_err(|error| failure::of_database(place.path(), &error))?;
     Ok(name.and_then(|name| alive(place, &name)))
 }
 

@@ -11,7 +11,6 @@ use reqwest::{Client, Url};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::DeclarationError;
 use super::template::Template;
 use crate::{CallContext, Class, Effects, Fields, Plan, Tool, ToolError};
 
@@ -68,6 +67,7 @@ pub(super) struct HttpTool {
 }
 
 impl HttpTool {
+    /// The tool for this address, or why the address cannot be used.
     pub(super) fn new(
         spec: ToolSpec,
         url: Template,
@@ -75,20 +75,14 @@ impl HttpTool {
         headers: Vec<(String, String)>,
         effects: Effects,
         timeout: Duration,
-    ) -> Result<Self, DeclarationError> {
-        let wrong = |reason: String| DeclarationError::Url {
-            tool: spec.name.clone(),
-            reason,
-        };
-        let parsed = Url::parse(url.start()).map_err(|error| wrong(error.to_string()))?;
+    ) -> Result<Self, String> {
+        let parsed = Url::parse(url.start()).map_err(|error| error.to_string())?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
-            return Err(wrong(
-                "it has to begin with http:// or https:// and a host".to_owned(),
-            ));
+            return Err("it has to begin with http:// or https:// and a host".to_owned());
         }
         let host_is_whole = url.start().matches('/').count() > 2 || url.names().next().is_none();
         if !host_is_whole {
-            return Err(wrong("no argument may be a part of the host".to_owned()));
+            return Err("no argument may be a part of the host".to_owned());
         }
         Ok(Self {
             origin: parsed.origin(),

@@ -217,7 +217,11 @@ impl Declaration {
                 let url = template(&spec, &url)?;
                 let effects = effects.unwrap_or_default() | Effects::NETWORK;
                 let method = self.method.unwrap_or_default();
-                let mut tool = HttpTool::new(spec, url, method, self.headers, effects, timeout)?;
+                let tool = HttpTool::new(spec, url, method, self.headers, effects, timeout);
+                let mut tool = tool.map_err(|reason| DeclarationError::Url {
+                    tool: self.name,
+                    reason,
+                })?;
                 tool.declared = declared;
                 Ok(Box::new(tool))
             }

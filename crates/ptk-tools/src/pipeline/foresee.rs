@@ -9,7 +9,8 @@ use ptk_protocol::schema::{CheckOptions, check_with};
 use ptk_protocol::{ToolCall, ToolResult};
 
 use super::{Call, invalid};
-use crate::{CallContext, CallRequest, ToolManager};
+use crate::shared::Shared;
+use crate::{CallContext, CallRequest};
 
 /// The foreseen outcome of a call if it were made now.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,8 @@ pub enum Foreseen {
 
 /// Whether a call is one of an existing tool, with arguments that the tool
 /// takes; otherwise what is wrong with it.
-pub(crate) fn check(manager: &ToolManager, call: &ToolCall) -> Result<(), String> {
-    let registry = manager.registry();
+pub(crate) fn check(shared: &Shared, call: &ToolCall) -> Result<(), String> {
+    let registry = shared.registry();
     let Some(tool) = registry.get(&call.name) else {
         return Err(format!("Unknown tool: {}", call.name));
     };
@@ -45,8 +46,8 @@ pub(crate) fn check(manager: &ToolManager, call: &ToolCall) -> Result<(), String
 }
 
 /// Takes a call as far as possible without consequences. No events are sent.
-pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
-    let registry = manager.registry();
+pub(crate) async fn foresee(shared: &Shared, call: ToolCall) -> Foreseen {
+    let registry = shared.registry();
     let request = CallRequest::new(call);
     let scope = Bus::new().call(request.correlation(), Channel::Realtime);
     let open = scope.start(&request.call.name, serde_json::Value::Null);
@@ -55,11 +56,11 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         request.correlation(),
         open.events().clone(),
         request.cancel.clone(),
-        Arc::clone(&manager.inner.services),
+        Arc::clone(&shared.services),
         request.prompt.clone(),
     );
     let on_its_way = Call {
-        manager,
+        shared,
         context: &context,
         ending: OnceLock::new(),
         files: OnceLock::new(),
@@ -91,7 +92,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         is_doubted: false,
     };
     if !targets.reads.is_empty() || !targets.writes.is_empty() {
-        match manager.inner.permissions.admitted_without_question(&naming) {
+        match shared.permissions.admitted_without_question(&naming) {
             None => return Foreseen::Asks,
             Some(Permit::Allowed(_)) => {}
             Some(Permit::Refused(refusal)) => {
@@ -115,7 +116,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         missing: None,
         is_doubted: false,
     };
-    match manager.inner.permissions.foreseen(&asking) {
+    match shared.permissions.foreseen(&asking) {
         None => Foreseen::Asks,
         Some(Permit::Allowed(_)) => Foreseen::Runs,
         Some(Permit::Refused(refusal)) => {

@@ -109,11 +109,11 @@ impl Call<'_> {
             uncovered: &shown.uncovered,
             diff: &shown.diff,
         };
-        if self.manager.inner.approver.is_person() {
+        if self.shared.approver.is_person() {
             self.context.events().held();
         }
         let decision = tokio::select! {
-            decision = self.manager.inner.approver.review(review) => decision,
+            decision = self.shared.approver.review(review) => decision,
             () = self.context.cancellation().cancelled() => {
                 Decision::DenyOnce("the call was cancelled".to_owned())
             }

@@ -25,10 +25,11 @@ use crate::files::Touched;
 use crate::middleware::{End, Next, Passing};
 use crate::process::{StartError, incomplete};
 use crate::repeats::{Repeat, stamps};
+use crate::shared::Shared;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Redirect, SeenFile, Tool,
-    ToolError, ToolManager, Unprotected, Witness, bound, preview,
+    ToolError, Unprotected, Witness, bound, preview,
 };
 use ptk_permission::{
     MissingProtections, PermissionRequest, Permit, Refusal, later_files, later_warnings,
@@ -45,9 +46,9 @@ const MAX_FAULTS: usize = 8;
 const MAX_PARAMETER: usize = 60;
 
 /// Runs a call through all steps.
-pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutcome {
+pub(crate) async fn run(shared: &Shared, request: CallRequest) -> CallOutcome {
     let started = Instant::now();
-    let registry = manager.registry();
+    let registry = shared.registry();
     let name = request.call.name.clone();
     let own = request.tool.clone();
     let tools = match &own {
@@ -61,8 +62,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     };
     let correlation = request.correlation();
     let arguments = serde_json::Value::Object(request.call.args.as_map().clone());
-    let open = manager
-        .inner
+    let open = shared
         .bus
         .call(correlation.clone(), channel)
         .start(&name, arguments);
@@ -72,11 +72,11 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         correlation,
         open.events().clone(),
         request.cancel.clone(),
-        Arc::clone(&manager.inner.services),
+        Arc::clone(&shared.services),
         request.prompt.clone(),
     );
     let call = Call {
-        manager,
+        shared,
         context: &context,
         doubt: request.doubt.as_deref(),
         witness: request.witness.as_deref(),
@@ -99,10 +99,10 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         None => Ending::Failure,
     };
     let duration = started.elapsed();
-    manager.inner.statistics.record(&name, ending, duration);
+    shared.statistics.record(&name, ending, duration);
     call.passed(Step::Record, started);
     spans::ended(&span, &result, ending, duration);
-    let lines = manager.inner.limits.preview_lines;
+    let lines = shared.limits.preview_lines;
     let preview = match &found {
         Some(tool) => tool.preview(&result, lines),
         None => preview::of(&result, lines),
@@ -121,7 +121,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
 
 /// A call on its way through the pipeline.
 struct Call<'a> {
-    manager: &'a ToolManager,
+    shared: &'a Shared,
     context: &'a CallContext,
     /// Why a person has to approve it, if one has to.
     doubt: Option<&'a str>,
@@ -174,7 +174,7 @@ impl Call<'_> {
             args,
             context: self.context,
         };
-        let layers = &self.manager.inner.around_call;
+        let layers = &self.shared.around_call;
         Next::new(layers, end).run(passing).await
     }
 
@@ -225,7 +225,7 @@ impl Call<'_> {
         });
         if let Some(repeat) = &repeat {
             let since = Instant::now();
-            if let Err(result) = self.manager.inner.repeats.check(&tool.spec().name, repeat) {
+            if let Err(result) = self.shared.repeats.check(&tool.spec().name, repeat) {
                 return self.refused(Step::Repeat, since, *result);
             }
             self.passed(Step::Repeat, since);
@@ -240,7 +240,7 @@ impl Call<'_> {
         let run = self.run(tool, args);
         let mut result = match &repeat {
             Some(repeat) => {
-                let in_flight = &self.manager.inner.in_flight;
+                let in_flight = &self.shared.in_flight;
                 in_flight.share(&repeat.signature, run).await
             }
             None => run.await,
@@ -250,7 +250,7 @@ impl Call<'_> {
         let is_cut = self.bound(&mut result);
         self.track(&result, is_cut);
         if let Some(repeat) = repeat.filter(|_| result.success) {
-            self.manager.inner.repeats.made(repeat);
+            self.shared.repeats.made(repeat);
         }
         result
     }
@@ -306,7 +306,7 @@ impl Call<'_> {
         let approver = self.watched();
         let permit = tokio::select! {
             biased;
-            permit = self.manager.inner.permissions.admit(asking, &approver) => permit,
+            permit = self.shared.permissions.admit(asking, &approver) => permit,
             () = self.context.cancellation().cancelled() => {
                 let result = self.refused(Step::Permission, since, not_begun(name));
                 return Err(Box::new(result));
@@ -324,7 +324,7 @@ impl Call<'_> {
     /// The approver of this call, observed.
     fn watched(&self) -> Watched<'_> {
         Watched {
-            approver: &*self.manager.inner.approver,
+            approver: &*self.shared.approver,
             witness: self.witness,
             events: self.context.events(),
             is_asked: AtomicBool::new(false),
@@ -351,12 +351,11 @@ impl Call<'_> {
             missing,
             is_doubted: self.doubt.is_some(),
         };
-        let inner = &self.manager.inner;
         let approver = self.watched();
         let permit = tokio::select! {
             // What needs no question is not cancelled by one.
             biased;
-            permit = inner.permissions.decide(asking, &approver) => permit,
+            permit = self.shared.permissions.decide(asking, &approver) => permit,
             () = self.context.cancellation().cancelled() => {
                 let result = self.refused(Step::Permission, since, not_begun(name));
                 return Err(Box::new(result));
@@ -404,7 +403,7 @@ impl Call<'_> {
     async fn missing(&self, plan: &Plan) -> Option<MissingProtections<'_>> {
         plan.command.as_ref()?;
         let services = self.context.services();
-        if !self.manager.inner.approver.is_person() {
+        if !self.shared.approver.is_person() {
             // There is no person to ask: it is refused when it is started, if
             // at all.
             return None;
@@ -417,11 +416,11 @@ impl Call<'_> {
 
     /// Runs the tool within its time, behind the layers around it.
     async fn run(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
-        let Ok(_permit) = self.manager.inner.running.acquire().await else {
+        let Ok(_permit) = self.shared.running.acquire().await else {
             return ToolError::system("The tools were shut down").into_result();
         };
         let since = Instant::now();
-        let limits = self.manager.inner.limits;
+        let limits = self.shared.limits;
         let own = tool.timeout(&args).map(|timeout| timeout + limits.grace);
         let time = own.map_or(limits.deadline, |own| own.max(limits.deadline));
         self.context.allow(time);
@@ -435,7 +434,7 @@ impl Call<'_> {
             args,
             context: self.context,
         };
-        let layers = &self.manager.inner.around_run;
+        let layers = &self.shared.around_run;
         let result = Next::new(layers, end).run(passing).await;
         if changes {
             self.context.services().activity.mutated();
@@ -505,7 +504,7 @@ impl Call<'_> {
     /// Cuts a result that is too long, and returns whether something was cut.
     fn bound(&self, result: &mut ToolResult) -> bool {
         let since = Instant::now();
-        let limit = self.manager.inner.limits.result;
+        let limit = self.shared.limits.result;
         let cut = bound::bound(result, limit, self.context.outputs());
         self.step(Step::Bound, StepOutcome::Passed, cut.as_deref(), since);
         cut.is_some()

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::shown;
+use super::clean::cleaned;
 use crate::outputs::MAX_OUTPUT;
 use crate::{OutputWriter, Outputs, ToolError};
 
@@ -124,7 +124,7 @@ impl Capture {
     /// Ends the capture.
     pub(super) fn finish(&mut self) -> Captured {
         let ends = [self.head.as_slice(), self.tail.make_contiguous()];
-        let is_overwritten = ends.into_iter().any(|end| shown::cleaned(end).1);
+        let is_overwritten = ends.into_iter().any(|end| cleaned(end).1);
         if is_overwritten && let Err(error) = self.spill() {
             self.whole = Whole::Lost(error.to_string());
         }
@@ -239,13 +239,6 @@ impl Captured {
     #[must_use]
     pub fn handle(&self) -> Option<&str> {
         self.handle.as_deref()
-    }
-
-    /// The stream as a model sees it: without escape codes and overwritten
-    /// lines, the middle left out if it is long, with a note on how to read it.
-    #[must_use]
-    pub fn text(&self) -> String {
-        shown::text(self)
     }
 
     /// Every byte that was kept.

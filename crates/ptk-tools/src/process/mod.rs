@@ -26,10 +26,12 @@
 //! | `environment` | the variables that it sees |
 //! | `running` | its time: streams, timeout, cancellation, end |
 //! | `capture` | what is kept of a stream |
+//! | `clean` | its bytes as text |
 //! | `live` | what is shown of a stream while it comes |
 //! | `shown` | what a model sees of it |
 
 mod capture;
+mod clean;
 mod environment;
 mod live;
 mod probe;
@@ -43,10 +45,11 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, StreamPiece};
+pub(crate) use clean::{clean, cleaned, whole_characters};
 pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;
-pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
+pub(crate) use shown::overwritten;
 pub use start::StartError;
 
 use crate::{CallContext, ToolError};

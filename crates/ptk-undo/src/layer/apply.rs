@@ -12,25 +12,13 @@ use std::path::{Path, PathBuf};
 
 use ptk_sandbox::{Attributes, Folder, Kind, Node, Workspace};
 
-use super::look::{LayerEntry, Look, Step};
+use super::look::{Attempt, LayerEntry, Look, Step};
 use super::opened::Opened;
 use super::{Dropped, Layers, marks};
 use crate::content::Batch;
 use crate::journal::Change;
 use crate::state::{Content, State};
 use crate::store::Store;
-
-/// What the steps are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// To be shown: neither the workspace nor the layers are touched.
-    Show,
-    /// To be taken for the first time.
-    First,
-    /// To be taken again: another process was killed meanwhile. What has been
-    /// changed since is left alone.
-    Again,
-}
 
 impl Layers {
     /// Takes all steps, or none.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ptk_sandbox::{Attributes, Fingerprint, Folder, IgnoreFile, Kind, Node, Workspace};
 
-use super::{Attempt, Dropped, GIT, Layers, Part, marks};
+use super::{Dropped, GIT, Layers, Part, marks};
 use crate::journal::Change;
 use crate::state::{NodeAttributes, State};
 
@@ -64,6 +64,18 @@ pub(super) enum LayerEntry {
     PutWhole,
     /// Sets the permissions and the time of a folder.
     Settle(Attributes),
+}
+
+/// What the steps are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// To be shown: neither the workspace nor the layers are touched.
+    Show,
+    /// To be taken for the first time.
+    First,
+    /// To be taken again: another process was killed meanwhile. What has been
+    /// changed since is left alone.
+    Again,
 }
 
 impl Look {

@@ -33,9 +33,10 @@ use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Access, Moment, Workspace};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-pub(crate) use apply::Attempt;
+pub(crate) use look::Attempt;
 pub use show::PendingChanges;
 
+use super::error::named;
 use super::store::{LAYERS, Store};
 
 /// The folder of git, which commands and other processes lock against each
@@ -286,7 +287,7 @@ impl Refusal {
 }
 
 fn told(paths: &[PathBuf]) -> String {
-    super::settle::named(paths.iter().map(|path| path.display().to_string()))
+    named(paths.iter().map(|path| path.display().to_string()))
 }
 
 /// Where a folder is mounted, and on which disk. Files can be moved between

@@ -8,12 +8,11 @@ use std::time::Instant;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use self::request::read;
+use self::request::{known, read};
 use self::write::{OllamaWriter, loaded, message};
 use super::{Call, JSON, Reply, streamed, whole};
 use crate::failure::Failure;
 use crate::fields::Fields;
-use crate::gateway::Inner;
 
 const LINES: &str = "application/x-ndjson";
 /// The version at `/api/version`: PTK is not a version of Ollama.
@@ -95,12 +94,4 @@ fn details() -> Value {
         "parameter_size": "",
         "quantization_level": "",
     })
-}
-
-/// The name of the model: clients add `:latest` to names without a tag.
-fn known(gateway: &Inner, name: String) -> String {
-    match name.strip_suffix(":latest") {
-        Some(bare) if gateway.routes.names().any(|known| known == bare) => bare.to_owned(),
-        _ => name,
-    }
 }

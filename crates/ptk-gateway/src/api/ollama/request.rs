@@ -13,10 +13,10 @@ use super::super::choice::{Texts, check, format_schema};
 use super::super::content;
 use super::super::talk::Talk;
 use super::super::{Call, number};
-use super::known;
 use crate::chat_request::{ChatRequest, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
+use crate::gateway::Inner;
 
 /// Parses a request, and whether its answer is streamed.
 pub(super) fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
@@ -51,6 +51,14 @@ pub(super) fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
         None => chat,
     };
     Ok((chat, streams))
+}
+
+/// The name of the model: clients add `:latest` to names without a tag.
+pub(super) fn known(gateway: &Inner, name: String) -> String {
+    match name.strip_suffix(":latest") {
+        Some(bare) if gateway.routes.names().any(|known| known == bare) => bare.to_owned(),
+        _ => name,
+    }
 }
 
 /// The field `format`: a keyword or a schema.

@@ -10,9 +10,6 @@ use super::{Call, EVENTS, Reply, Writer as _, streamed, whole};
 use crate::failure::Failure;
 use crate::response::{ResponseEvent, ResponsePart};
 
-/// The parameter of tools that take a text and no arguments.
-const INPUT: &str = "input";
-
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
     call.ticket.asked(&read.chat.model, read.streams);

@@ -14,13 +14,15 @@ use super::super::choice::{FormatField, ToolChoice, check};
 use super::super::content::{self, Content};
 use super::super::number;
 use super::super::talk::Talk;
-use super::INPUT;
 use crate::chat_request::{ChatRequest, Contract, OriginalRequest};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
 use crate::response::Note;
+
+/// The parameter of tools that take a text and no arguments.
+pub(super) const INPUT: &str = "input";
 
 /// A parsed request.
 pub(super) struct ParsedResponses {

@@ -4,7 +4,7 @@ use ptk_llm::{FinishReason, Passthrough, Usage};
 use serde_json::{Map, Value, json};
 
 use super::super::{Writer, now, put};
-use super::INPUT;
+use super::request::INPUT;
 use crate::failure::Failure;
 use crate::response::{End, ResponseEvent, new_id};
 

@@ -11,12 +11,11 @@ use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::cover::READING;
-use super::keep::nanoseconds;
 use super::pack::After;
 use super::resolve::{self, PLACE, kind};
 use crate::fingerprint::Fingerprint;
+use crate::kind::Kind;
 use crate::node::{Moment, Node};
-use crate::read::Kind;
 
 /// The first Linux on which a file whose times were read gets another time with
 /// its next change, however soon that comes.
@@ -136,6 +135,10 @@ fn is_at_least(version: &[u8], wanted: (u32, u32)) -> bool {
     let mut numbers = text.split(|sign: char| !sign.is_ascii_digit());
     let mut next = || numbers.next().and_then(|number| number.parse().ok());
     matches!((next(), next()), (Some(one), Some(two)) if (one, two) >= wanted)
+}
+
+pub(super) fn nanoseconds(part: impl TryInto<u32>) -> u32 {
+    part.try_into().unwrap_or_default()
 }
 
 #[cfg(test)]

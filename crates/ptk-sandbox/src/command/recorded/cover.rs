@@ -17,6 +17,9 @@ pub(super) const READING: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
+/// Opens a folder to look into it.
+pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
+
 /// The name of files that say what git ignores.
 pub(super) const RULES: &[u8] = b".gitignore";
 

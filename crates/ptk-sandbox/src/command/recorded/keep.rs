@@ -7,20 +7,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::Recording;
-use super::aftermath::{self, Looking, kind_of};
-use super::cover::{Cover, Covered, READING, RULES, split};
+use super::aftermath::{self, Looking, kind_of, nanoseconds};
+use super::cover::{Cover, Covered, LOOKING, READING, RULES, split};
 use super::names::Names;
 use super::pack::{Aftermath, Before, Record, Writer};
 use super::refused::Refused;
 use super::resolve::{self, Paths, Spot, kind};
 use crate::restore::Attributes;
-
-/// Opens a folder to look into it.
-pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
 
 /// Writes down what is at paths before they change.
 pub(super) struct Keep {
@@ -432,8 +429,4 @@ fn attributes(stat: &Stat) -> Attributes {
         modified: (stat.st_mtime, nanoseconds(stat.st_mtime_nsec)),
         owner: (stat.st_uid, stat.st_gid),
     }
-}
-
-pub(super) fn nanoseconds(part: impl TryInto<u32>) -> u32 {
-    part.try_into().unwrap_or_default()
 }

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, openat, statat};
 use rustix::io::Errno;
 
-use super::cover::{Cover, Covered};
-use super::keep::LOOKING;
+use super::cover::{Cover, Covered, LOOKING};
 
 /// The names of such files. They are looked for when the first one is about to
 /// change: what gets another name later gets it by a call that is recorded.

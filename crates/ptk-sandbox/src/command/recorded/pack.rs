@@ -10,9 +10,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::node::{Moment, Node};
 #[cfg(target_os = "linux")]
-use crate::read::Kind;
+use crate::kind::Kind;
+use crate::node::{Moment, Node};
 use crate::restore::Attributes;
 
 /// The most that a record takes without the content: two paths.

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Replacement;
-use super::change::Change;
+use super::change::{Change, Replacement};
 use super::find::{EditSearch, Haystack, Splice, Strictness, Tolerance};
-use super::refusal::{Refused, Scene, Why, line_of};
+use super::lines::line_of;
+use super::refusal::{Refused, Scene, Why};
 use crate::ToolError;
 
 /// A file's text with all edits made.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use similar::{DiffOp, TextDiff};
 use unicode_normalization::char::canonical_combining_class;
 
-use super::find::Unclear;
 use super::signs::{Role, Sign, Signs};
+use super::unclear::Unclear;
 use super::view::View;
 
 /// A long text is compared coarsely rather than long.

@@ -1,7 +1,21 @@
 //! One change as it was asked for, checked as far as that needs no file.
 
-use super::Replacement;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::ToolError;
+
+/// One replacement.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct Replacement {
+    /// The text to replace, exactly as in the file, without line numbers, with as many lines around it as make it unique, for example "let a = 1;"
+    pub(super) old_string: String,
+    /// The text to put in its place, for example "let a = 2;"
+    pub(super) new_string: String,
+    /// Replace all places where `old_string` is. Default: false, then there must be one only
+    #[serde(default)]
+    pub(super) replace_all: bool,
+}
 
 /// A text to find and the text to put in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

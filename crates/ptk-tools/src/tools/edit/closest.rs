@@ -8,8 +8,7 @@ use std::ops::Range;
 use ptk_undo::unified;
 use serde::Serialize;
 
-use super::lines::{essence, without_break};
-use super::refusal::line_of;
+use super::lines::{essence, line_of, without_break};
 use crate::bound::floor;
 
 /// How many lines are quoted.

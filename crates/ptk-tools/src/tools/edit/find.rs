@@ -12,6 +12,7 @@ use super::change::Change;
 use super::endings::{Endings, with_mixed_endings};
 use super::indent::Shift;
 use super::lines::{LineMatch, Lines, essence, without_break};
+use super::unclear::Unclear;
 use super::view::{Blur, View, occurrences_where};
 
 /// What the search did not care about.
@@ -69,17 +70,6 @@ pub(super) enum EditSearch {
     /// The text is there, but what the new one is to be does not follow.
     Unclear(Range<usize>, Tolerance, Unclear),
     Nothing,
-}
-
-/// What is not clear about a text that was found with tolerance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unclear {
-    /// How the new lines are indented.
-    Indentation,
-    /// Which blank lines stay.
-    BlankLines,
-    /// Which of the file's quotes, dashes and such one of the new text is.
-    Signs,
 }
 
 /// A text that is searched, with what was worked out about it so far.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::carry::Sighting;
-use super::find::Unclear;
 use super::indent::{Shift, indentation};
+use super::unclear::Unclear;
 use super::view::{Blur, View};
 
 /// A blank line.
@@ -383,6 +383,12 @@ impl<'a> Spaced<'a> {
 pub(super) fn without_break(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// The line that a byte is in, counted from one.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    memchr::memchr_iter(b'\n', before).count() + 1
 }
 
 /// A line without its indentation, lookalikes and white space at its end.

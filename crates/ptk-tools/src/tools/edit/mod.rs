@@ -17,6 +17,7 @@ mod lines;
 mod lookalikes;
 mod refusal;
 mod signs;
+mod unclear;
 mod view;
 
 use ptk_protocol::{Arguments, ToolResult};
@@ -32,6 +33,7 @@ use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, Ranges, ToolError, TypedTool, preview};
 use apply::{Applied, AppliedEdit, apply};
+use change::Replacement;
 use find::{Strictness, Tolerance};
 use refusal::Scene;
 
@@ -55,18 +57,6 @@ pub struct EditArgs {
     path: String,
     /// The replacements, all made at once on the file as it is now, for example `[{"old_string": "let a = 1;", "new_string": "let a = 2;"}]`
     edits: Vec<Replacement>,
-}
-
-/// One replacement.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(crate) struct Replacement {
-    /// The text to replace, exactly as in the file, without line numbers, with as many lines around it as make it unique, for example "let a = 1;"
-    old_string: String,
-    /// The text to put in its place, for example "let a = 2;"
-    new_string: String,
-    /// Replace all places where `old_string` is. Default: false, then there must be one only
-    #[serde(default)]
-    replace_all: bool,
 }
 
 /// The result of [`Edit`].

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::Replacement;
-use super::change::Change;
+use super::change::{Change, Replacement};
 use super::closest::Closest;
-use super::find::{Tolerance, Unclear};
+use super::find::Tolerance;
+use super::lines::line_of;
+use super::unclear::Unclear;
 use super::view::occurrences;
 use crate::ToolError;
 
@@ -37,37 +38,6 @@ pub(super) enum Why {
     Nothing,
     Several(Vec<Range<usize>>, Tolerance),
     Unclear(Range<usize>, Tolerance, Unclear),
-}
-
-impl Unclear {
-    /// The reason, which reads on from "but".
-    const fn told(self) -> &'static str {
-        match self {
-            Self::Indentation => {
-                "how the lines of new_string are to be indented there is not clear"
-            }
-            Self::BlankLines => "which of the blank lines there are to stay is not clear",
-            Self::Signs => {
-                "which of the quotes or dashes there those of new_string are is not clear"
-            }
-        }
-    }
-
-    const fn advice(self) -> &'static str {
-        match self {
-            Self::Indentation => {
-                "Write old_string and new_string with the indentation that the file has."
-            }
-            Self::BlankLines => {
-                "Write old_string with the blank lines that the file has, and new_string with \
-                 those that are to be there."
-            }
-            Self::Signs => {
-                "Write old_string with the characters that the file has, and new_string with \
-                 those that are to be there."
-            }
-        }
-    }
 }
 
 /// The file that the edits are about.
@@ -317,10 +287,4 @@ impl Scene<'_> {
 fn written_by(all: &[Change], change: &Change) -> Option<usize> {
     let is_in = |other: &Change| other != change && other.new.contains(&change.old);
     all.iter().position(is_in).map(|at| at + 1)
-}
-
-/// The line that a byte is in, counted from one.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    memchr::memchr_iter(b'\n', before).count() + 1
 }

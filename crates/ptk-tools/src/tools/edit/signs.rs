@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::find::Unclear;
 use super::lookalikes::plain;
+use super::unclear::Unclear;
 
 /// How far away characters may be that show the role of a quote.
 const MAX_AWAY: usize = 16;

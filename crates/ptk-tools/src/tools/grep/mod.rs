@@ -4,15 +4,15 @@
 //! model has read millions of such lines. Lines around it are
 //! `path-line-text`, and `--` stands where lines are left out between them.
 
+mod args;
 mod page;
 
 use grep_regex::RegexMatcher;
 use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::walk::IgnoreRules;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
+pub use self::args::{GrepArgs, GrepOutput};
+pub use self::page::GrepResult;
 use self::page::Page;
 use super::aliases::with_glob;
 use super::search::content::Query;
@@ -20,78 +20,11 @@ use super::search::matches::{Search, Worth};
 use super::search::page::preview_list;
 use super::search::start::{self, start};
 use super::search::stop::{Stop, confined};
-use super::search::tally::Skipped;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 
 /// Searches the lines of files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Grep;
-
-/// Arguments of [`Grep`].
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "a model knows switches better than anything else"
-)]
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
-pub struct GrepArgs {
-    /// The regular expression that lines are searched for, for example "fn \w+_test" or "TODO|FIXME"
-    pattern: String,
-    /// The folder or file to search, relative to the workspace, for example "src". Default: the whole workspace
-    #[serde(default = "here")]
-    path: String,
-    /// Search only files that match this glob, for example "*.rs", "src/**/*.{ts,tsx}", or "!*.lock" for all others
-    #[serde(default)]
-    glob: Option<String>,
-    /// Whether capital and small letters differ. Default: they do, unless nothing matches so
-    #[serde(default)]
-    case_sensitive: Option<bool>,
-    /// How many lines to show before and after each match. Default: 0
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 20))]
-    context: usize,
-    /// "content" gives the lines as path:line:text, "files" only the names of the files that match, "count" how many lines match in each file. Default: "content"
-    #[serde(default)]
-    #[schemars(with = "String", extend("enum" = ["content", "files", "count"]))]
-    output: GrepOutput,
-    /// Search for the text of the pattern itself, not as a regular expression. Default: false
-    #[serde(default)]
-    literal: bool,
-    /// Let a match go over several lines; "." matches line breaks, too. Default: false
-    #[serde(default)]
-    multiline: bool,
-    /// Also search files and folders whose names begin with a dot. Default: false
-    #[serde(default)]
-    hidden: bool,
-    /// How many matches to give at most, or how many files if output is not "content". Default: 50
-    #[serde(default = "max_results")]
-    #[schemars(range(min = 1, max = 1000))]
-    max_results: usize,
-    /// How many results to pass over, to read on where the last page ended. Default: 0
-    #[serde(default)]
-    offset: usize,
-}
-
-impl GrepArgs {
-    /// A looser search if nothing matches exactly, and a note that says so.
-    fn looser(&self, query: &Query) -> Option<(Query, &'static str)> {
-        let trimmed = query.text.trim_matches(' ');
-        let note = if trimmed != query.text && self.case_sensitive == Some(true) {
-            "Nothing matches with the spaces around the pattern. These match without them."
-        } else if trimmed != query.text {
-            "Nothing matches with the spaces around the pattern. These match without them, in any case."
-        } else if self.case_sensitive.is_none() && query.text.chars().any(char::is_alphabetic) {
-            "Nothing matches in this case. These match in another one."
-        } else {
-            return None;
-        };
-        let looser = Query {
-            text: trimmed.to_owned(),
-            case_sensitive: self.case_sensitive == Some(true),
-            ..query.clone()
-        };
-        Some((looser, note))
-    }
-}
 
 /// The outcome of one search.
 struct GrepOutcome {
@@ -99,50 +32,6 @@ struct GrepOutcome {
     is_nothing: bool,
     /// Whether there was no file to search.
     is_without_files: bool,
-}
-
-/// The kind of result of a search.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GrepOutput {
-    /// The lines.
-    #[default]
-    Content,
-    /// The names of the files.
-    Files,
-    /// How many lines match in each file.
-    Count,
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-const fn max_results() -> usize {
-    50
-}
-
-/// The result of [`Grep`].
-#[derive(Debug, Default, Serialize)]
-pub struct GrepResult {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matches: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Map<String, Value>>,
-    /// How many results there are on this page.
-    count: usize,
-    /// How many there are in all.
-    total: u64,
-    /// In how many files.
-    total_files: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    skipped: Option<Skipped>,
 }
 
 impl TypedTool for Grep {
@@ -213,6 +102,7 @@ impl TypedTool for Grep {
                     };
                     let counted = search.count(rules.clone());
                     let page = Page {
+                        tool: Self::NAME,
                         args: &args,
                         search: &search,
                         counted: &counted,

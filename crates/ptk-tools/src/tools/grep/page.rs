@@ -2,19 +2,44 @@
 
 use bstr::ByteSlice as _;
 use ptk_sandbox::Kind;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Grep, GrepArgs, GrepOutput, GrepResult};
-use crate::TypedTool as _;
+use super::args::{GrepArgs, GrepOutput};
 use crate::tools::search::collect::{Line, Window};
 use crate::tools::search::files::{MAX_PAGE, WalkOutcome, not_utf8};
 use crate::tools::search::matches::{Counted, Matched, Search};
 use crate::tools::search::page::{defaults_of, next_call};
-use crate::tools::search::tally::shown;
+use crate::tools::search::tally::{Skipped, shown};
 use crate::tools::search::withheld::Withheld;
+
+/// The result of [`Grep`](super::Grep).
+#[derive(Debug, Default, Serialize)]
+pub struct GrepResult {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Map<String, Value>>,
+    /// How many results there are on this page.
+    count: usize,
+    /// How many there are in all.
+    total: u64,
+    /// In how many files.
+    total_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<Skipped>,
+}
 
 /// The page of matches that is shown.
 pub(super) struct Page<'a> {
+    /// The name of the tool, for the call that gives the next page.
+    pub(super) tool: &'static str,
     pub(super) args: &'a GrepArgs,
     pub(super) search: &'a Search<'a>,
     pub(super) counted: &'a Counted,
@@ -61,7 +86,7 @@ impl Page<'_> {
         if (behind as u64) < pages && result.count > 0 {
             let defaults = defaults_of(&[("pattern", &self.args.pattern)]);
             let defaults = defaults.as_ref().unwrap_or(self.args);
-            let next = next_call(Grep::NAME, self.args, defaults, &["pattern"], behind);
+            let next = next_call(self.tool, self.args, defaults, &["pattern"], behind);
             result.next = Some(next);
         }
         result.skipped = self.counted.tally.skipped();

@@ -2,6 +2,9 @@
 
 use super::Encoding;
 
+/// How much of a file is read to decide whether it is text.
+pub(crate) const HEAD: usize = 8 * 1024;
+
 /// A file that is not text, and what it seems to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Binary {

@@ -6,12 +6,13 @@ mod encoding;
 mod excerpt;
 mod survey;
 mod utf8;
+mod whole;
 
-pub(crate) use binary::Binary;
-pub use encoding::text_of;
-pub(crate) use encoding::{Encoding, Text};
+pub(crate) use binary::{Binary, HEAD};
+pub(crate) use encoding::Encoding;
 pub(crate) use excerpt::{Excerpt, ExcerptError, Taken, WantedContent, WantedLines};
-pub(crate) use survey::HEAD;
+pub(crate) use whole::Text;
+pub use whole::text_of;
 
 /// How much of a file is held in memory; a larger one is streamed.
 pub(crate) const MAX_FILE_SIZE: u64 = 10 * 1024 * 1024;

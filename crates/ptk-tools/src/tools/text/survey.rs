@@ -4,10 +4,8 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::utf8::Utf8Check;
-use super::{Binary, Encoding};
+use super::{Binary, Encoding, HEAD};
 
-/// How much of a file is read to decide whether it is text.
-pub(crate) const HEAD: usize = 8 * 1024;
 /// How much is looked at at once.
 const CHUNK: usize = 256 * 1024;
 

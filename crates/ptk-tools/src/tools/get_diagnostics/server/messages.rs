@@ -6,8 +6,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::talk::Document;
 use crate::tools::get_diagnostics::diagnostic::{RawDiagnostic, Reading, Severity, Unit};
+
+/// A file that is sent to the server.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) path: PathBuf,
+    pub(super) language: String,
+    pub(super) text: String,
+}
 
 /// The diagnostics of a file that a server sends by itself.
 #[derive(Debug, Deserialize)]

@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::frame::FrameError;
 use self::heard::Heard;
-use self::talk::{Document, Talk, TalkError};
+use self::messages::Document;
+use self::talk::{Talk, TalkError};
 use super::check::{self, CheckOutcome, Checked, Status};
 use super::checkers::command;
 use super::config;

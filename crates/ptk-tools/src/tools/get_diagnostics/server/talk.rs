@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::answers;
 use super::frame::{FrameError, Frames, framed};
 use super::heard::Heard;
-use super::messages::{Published, Pulled, initialize, opened, path, uri};
+use super::messages::{Document, Published, Pulled, initialize, opened, path, uri};
 use crate::tools::get_diagnostics::diagnostic::shortened;
 
 /// How long a server that has reported on every file has to be silent: some
@@ -32,14 +32,6 @@ const MAX_REASON: usize = 500;
 const MAX_BUSY: usize = 1_000;
 /// How long it may take to answer `shutdown`.
 const GOODBYE: Duration = Duration::from_secs(2);
-
-/// A file that is sent to the server.
-#[derive(Debug)]
-pub(super) struct Document {
-    pub(super) path: PathBuf,
-    pub(super) language: String,
-    pub(super) text: String,
-}
 
 /// Why a dialogue broke off.
 #[derive(Debug, thiserror::Error)]
