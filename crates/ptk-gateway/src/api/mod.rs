@@ -115,7 +115,10 @@ impl Style {
 }
 
 macro_rules! endpoints {
-    ($($endpoint:ident: $method:ident $path:literal, $style:ident, $access:ident;)*) => {
+    ($(
+        $endpoint:ident: $method:ident $path:literal, $style:ident, $access:ident,
+        |$call:ident| $answer:expr;
+    )*) => {
         /// An endpoint of the gateway.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Endpoint {
@@ -141,6 +144,15 @@ macro_rules! endpoints {
             const fn access(self) -> Access {
                 match self { $(Self::$endpoint => Access::$access,)* }
             }
+
+            pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
+                match self {
+                    $(Self::$endpoint => {
+                        let $call = call;
+                        $answer
+                    })*
+                }
+            }
         }
     };
 }
@@ -157,21 +169,21 @@ enum Access {
 }
 
 endpoints! {
-    Page: GET "/", OpenAi, Public;
-    Chat: POST "/v1/chat/completions", OpenAi, Inference;
-    Responses: POST "/v1/responses", OpenAi, Inference;
-    Messages: POST "/v1/messages", Anthropic, Inference;
-    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Metadata;
-    OllamaChat: POST "/api/chat", Ollama, Inference;
-    OllamaTags: GET "/api/tags", Ollama, Metadata;
-    OllamaShow: POST "/api/show", Ollama, Metadata;
-    OllamaVersion: GET "/api/version", Ollama, Public;
-    Models: GET "/v1/models", OpenAi, Metadata;
-    Model: GET "/v1/models/{model}", OpenAi, Metadata;
-    Health: GET "/healthz", OpenAi, Public;
-    Ready: GET "/readyz", OpenAi, Public;
-    Metrics: GET "/metrics", OpenAi, Metadata;
-    OpenApi: GET "/openapi.json", OpenAi, Public;
+    Page: GET "/", OpenAi, Public, |call| Ok(page::page(&call).await);
+    Chat: POST "/v1/chat/completions", OpenAi, Inference, |call| chat::answer(call).await;
+    Responses: POST "/v1/responses", OpenAi, Inference, |call| responses::answer(call).await;
+    Messages: POST "/v1/messages", Anthropic, Inference, |call| messages::answer(call).await;
+    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Metadata, |call| messages::count(call).await;
+    OllamaChat: POST "/api/chat", Ollama, Inference, |call| ollama::chat(call).await;
+    OllamaTags: GET "/api/tags", Ollama, Metadata, |call| Ok(ollama::tags(&call).await);
+    OllamaShow: POST "/api/show", Ollama, Metadata, |call| ollama::show(&call);
+    OllamaVersion: GET "/api/version", Ollama, Public, |_call| Ok(ollama::version());
+    Models: GET "/v1/models", OpenAi, Metadata, |call| Ok(models::list(&call).await);
+    Model: GET "/v1/models/{model}", OpenAi, Metadata, |call| models::one(&call).await;
+    Health: GET "/healthz", OpenAi, Public, |_call| Ok(health::alive());
+    Ready: GET "/readyz", OpenAi, Public, |call| Ok(health::ready(&call).await);
+    Metrics: GET "/metrics", OpenAi, Metadata, |call| Ok(health::metrics(&call));
+    OpenApi: GET "/openapi.json", OpenAi, Public, |_call| Ok(openapi::document());
 }
 
 impl Endpoint {
@@ -183,26 +195,6 @@ impl Endpoint {
     /// Whether the endpoint asks a model.
     pub(crate) fn is_inference(self) -> bool {
         self.access() == Access::Inference
-    }
-
-    pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
-        match self {
-            Self::Page => Ok(page::page(&call).await),
-            Self::Chat => chat::answer(call).await,
-            Self::Responses => responses::answer(call).await,
-            Self::Messages => messages::answer(call).await,
-            Self::CountTokens => messages::count(call).await,
-            Self::OllamaChat => ollama::chat(call).await,
-            Self::OllamaTags => Ok(ollama::tags(&call).await),
-            Self::OllamaShow => ollama::show(&call),
-            Self::OllamaVersion => Ok(ollama::version()),
-            Self::Models => Ok(models::list(&call).await),
-            Self::Model => models::one(&call).await,
-            Self::Health => Ok(health::alive()),
-            Self::Ready => Ok(health::ready(&call).await),
-            Self::Metrics => Ok(health::metrics(&call)),
-            Self::OpenApi => Ok(openapi::document()),
-        }
     }
 }
 

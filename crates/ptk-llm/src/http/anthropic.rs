@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Reading, Trouble, Wire, forwarded, json_bytes, number, others, text, turns};
 use crate::{
-    Delta, FinishReason, MAX_REPLY, Message, Passthrough, Request, ResponseFormat, ToolChoice,
+    Api, Delta, FinishReason, MAX_REPLY, Message, Passthrough, Request, ResponseFormat, ToolChoice,
     Usage,
 };
 
@@ -26,6 +26,14 @@ const MAX_TOKENS: u32 = 8192;
 pub(super) struct Anthropic;
 
 impl Wire for Anthropic {
+    fn tails(&self) -> &'static [&'static str] {
+        &["/messages"]
+    }
+
+    fn speaks(&self) -> Option<Api> {
+        Some(Api::Messages)
+    }
+
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         if let Some(body) = forwarded(request, model) {
             return (PATH.to_owned(), json_bytes(&Value::Object(body)));

@@ -25,6 +25,13 @@ pub(super) enum Dialect {
 }
 
 impl Wire for Completion {
+    fn tails(&self) -> &'static [&'static str] {
+        match self.dialect {
+            Dialect::OpenAi => &["/completions"],
+            Dialect::LlamaCpp => &["/completion", "/v1"],
+        }
+    }
+
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {

@@ -28,7 +28,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::{Delta, FinishReason, Form, Message, Request};
+use crate::{Api, Delta, FinishReason, Form, Message, Request};
 
 pub use connect::{ConnectError, Connection, KEY_VARIABLE, split_address};
 pub use key::Key;
@@ -62,6 +62,18 @@ impl Default for Timeouts {
 pub(crate) trait Wire: Debug + Send + Sync {
     /// The path after the base address, and the body, which is JSON.
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>);
+
+    /// Suffixes that are not part of the address of such a server, though some
+    /// users write them there.
+    fn tails(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The API whose requests it takes as they are, if it has clients of its
+    /// own.
+    fn speaks(&self) -> Option<Api> {
+        None
+    }
 
     /// The header that holds the key, and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str) {

@@ -10,6 +10,10 @@ use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, U
 pub(super) struct Ollama;
 
 impl Wire for Ollama {
+    fn tails(&self) -> &'static [&'static str] {
+        &["/api/chat", "/api", "/v1"]
+    }
+
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let system = request.system.iter();
         let system = system.map(|text| json!({"role": "system", "content": text}));

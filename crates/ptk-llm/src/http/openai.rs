@@ -13,7 +13,7 @@ use super::{
     text,
 };
 use crate::{
-    Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
+    Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
 };
 
 /// The path of the endpoint.
@@ -32,6 +32,14 @@ pub(super) struct OpenAi {
 }
 
 impl Wire for OpenAi {
+    fn tails(&self) -> &'static [&'static str] {
+        &["/chat/completions"]
+    }
+
+    fn speaks(&self) -> Option<Api> {
+        Some(Api::ChatCompletions)
+    }
+
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         if let Some(mut body) = forwarded(request, model) {
             body.remove("stream_options");

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::sending::HttpProvider;
-use super::{Kind, learn, shown};
+use super::{learn, shown};
 use crate::{Api, Capabilities, Deltas, Form, KnownModel, Provider, Request};
 
 impl Provider for HttpProvider {
@@ -48,12 +48,7 @@ impl Provider for HttpProvider {
     }
 
     fn speaks(&self) -> Option<Api> {
-        match self.kind() {
-            Kind::OpenAi | Kind::OpenAiItself => Some(Api::ChatCompletions),
-            Kind::OpenAiResponses => Some(Api::Responses),
-            Kind::Anthropic => Some(Api::Messages),
-            _ => None,
-        }
+        self.wire().speaks()
     }
 
     fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {

@@ -9,7 +9,7 @@ use super::{
     Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, others, text,
 };
 use crate::{
-    Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
+    Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
 };
 
 /// The path of the endpoint.
@@ -38,6 +38,14 @@ const ANSWER: [&str; 9] = [
 pub(super) struct Responses;
 
 impl Wire for Responses {
+    fn tails(&self) -> &'static [&'static str] {
+        &["/responses"]
+    }
+
+    fn speaks(&self) -> Option<Api> {
+        Some(Api::Responses)
+    }
+
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         if let Some(body) = forwarded(request, model) {
             return (PATH.to_owned(), json_bytes(&Value::Object(body)));

@@ -113,9 +113,9 @@ impl HttpProvider {
     ///
     /// If the address is not valid.
     pub fn at(kind: Kind, address: &str) -> Result<Self, SetupError> {
-        let base = base(kind, address)?;
-        let timeouts = Timeouts::default();
         let wire = wire(kind, Grammar::Unknown);
+        let base = base(&*wire, address)?;
+        let timeouts = Timeouts::default();
         Ok(Self {
             name: base.host_str().unwrap_or_default().to_owned(),
             kind,
@@ -315,7 +315,7 @@ impl HttpProvider {
 }
 
 /// Parses the base address of a server.
-fn base(kind: Kind, address: &str) -> Result<Url, SetupError> {
+fn base(wire: &dyn Wire, address: &str) -> Result<Url, SetupError> {
     let wrong = |reason: String| SetupError::Address {
         address: address.to_owned(),
         reason,
@@ -327,7 +327,7 @@ fn base(kind: Kind, address: &str) -> Result<Url, SetupError> {
     base.set_fragment(None);
     // Some users give the address of an endpoint, or of another API there.
     let path = base.path().trim_end_matches('/');
-    let shorter = kind.tails().iter().find_map(|tail| path.strip_suffix(tail));
+    let shorter = wire.tails().iter().find_map(|tail| path.strip_suffix(tail));
     if let Some(path) = shorter.map(str::to_owned) {
         base.set_path(&path);
     }

@@ -25,22 +25,6 @@ pub enum Kind {
     Ollama,
 }
 
-impl Kind {
-    /// Suffixes that are not part of the address of such a server, though some
-    /// users write them there.
-    pub(super) const fn tails(self) -> &'static [&'static str] {
-        match self {
-            Self::OpenAi | Self::OpenAiItself => &["/chat/completions"],
-            Self::Anthropic => &["/messages"],
-            Self::OpenAiResponses => &["/responses"],
-            Self::Completion => &["/completions"],
-            Self::LlamaCppCompletion => &["/completion", "/v1"],
-            Self::Ollama => &["/api/chat", "/api", "/v1"],
-            Self::Gemini => &[],
-        }
-    }
-}
-
 /// How a server constrains answers, and in which format it is requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
