@@ -116,7 +116,7 @@ impl Style {
 
 macro_rules! endpoints {
     ($(
-        $endpoint:ident: $method:ident $path:literal, $style:ident, $access:ident,
+        $endpoint:ident: $method:ident $path:literal, $style:ident, $access:ident, $what:literal,
         |$call:ident| $answer:expr;
     )*) => {
         /// An endpoint of the gateway.
@@ -139,6 +139,11 @@ macro_rules! endpoints {
 
             pub(crate) const fn style(self) -> Style {
                 match self { $(Self::$endpoint => Style::$style,)* }
+            }
+
+            /// The description of the endpoint, for the page.
+            pub(crate) const fn what(self) -> &'static str {
+                match self { $(Self::$endpoint => $what,)* }
             }
 
             const fn access(self) -> Access {
@@ -169,21 +174,36 @@ enum Access {
 }
 
 endpoints! {
-    Page: GET "/", OpenAi, Public, |call| Ok(page::page(&call).await);
-    Chat: POST "/v1/chat/completions", OpenAi, Inference, |call| chat::answer(call).await;
-    Responses: POST "/v1/responses", OpenAi, Inference, |call| responses::answer(call).await;
-    Messages: POST "/v1/messages", Anthropic, Inference, |call| messages::answer(call).await;
-    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Metadata, |call| messages::count(call).await;
-    OllamaChat: POST "/api/chat", Ollama, Inference, |call| ollama::chat(call).await;
-    OllamaTags: GET "/api/tags", Ollama, Metadata, |call| Ok(ollama::tags(&call).await);
-    OllamaShow: POST "/api/show", Ollama, Metadata, |call| ollama::show(&call);
-    OllamaVersion: GET "/api/version", Ollama, Public, |_call| Ok(ollama::version());
-    Models: GET "/v1/models", OpenAi, Metadata, |call| Ok(models::list(&call).await);
-    Model: GET "/v1/models/{model}", OpenAi, Metadata, |call| models::one(&call).await;
-    Health: GET "/healthz", OpenAi, Public, |_call| Ok(health::alive());
-    Ready: GET "/readyz", OpenAi, Public, |call| Ok(health::ready(&call).await);
-    Metrics: GET "/metrics", OpenAi, Metadata, |call| Ok(health::metrics(&call));
-    OpenApi: GET "/openapi.json", OpenAi, Public, |_call| Ok(openapi::document());
+    Page: GET "/", OpenAi, Public, "this page",
+        |call| Ok(page::page(&call).await);
+    Chat: POST "/v1/chat/completions", OpenAi, Inference, "OpenAI's chat completions, streamed or whole",
+        |call| chat::answer(call).await;
+    Responses: POST "/v1/responses", OpenAi, Inference, "OpenAI's responses, streamed or whole",
+        |call| responses::answer(call).await;
+    Messages: POST "/v1/messages", Anthropic, Inference, "Anthropic's messages, streamed or whole",
+        |call| messages::answer(call).await;
+    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Metadata, "how many tokens a message would take",
+        |call| messages::count(call).await;
+    OllamaChat: POST "/api/chat", Ollama, Inference, "Ollama's chat, streamed or whole",
+        |call| ollama::chat(call).await;
+    OllamaTags: GET "/api/tags", Ollama, Metadata, "the models, for Ollama's clients",
+        |call| Ok(ollama::tags(&call).await);
+    OllamaShow: POST "/api/show", Ollama, Metadata, "what a model can do, for Ollama's clients",
+        |call| ollama::show(&call);
+    OllamaVersion: GET "/api/version", Ollama, Public, "a version, for Ollama's clients",
+        |_call| Ok(ollama::version());
+    Models: GET "/v1/models", OpenAi, Metadata, "the models, for OpenAI's and Anthropic's clients",
+        |call| Ok(models::list(&call).await);
+    Model: GET "/v1/models/{model}", OpenAi, Metadata, "one of them",
+        |call| models::one(&call).await;
+    Health: GET "/healthz", OpenAi, Public, "whether the gateway runs",
+        |_call| Ok(health::alive());
+    Ready: GET "/readyz", OpenAi, Public, "whether it can reach its models",
+        |call| Ok(health::ready(&call).await);
+    Metrics: GET "/metrics", OpenAi, Metadata, "what is counted, for Prometheus",
+        |call| Ok(health::metrics(&call));
+    OpenApi: GET "/openapi.json", OpenAi, Public, "all of this for programs, as OpenAPI 3.1",
+        |_call| Ok(openapi::document());
 }
 
 impl Endpoint {

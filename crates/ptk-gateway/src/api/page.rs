@@ -99,27 +99,6 @@ pub(super) async fn page(call: &Call) -> Reply {
     reply
 }
 
-/// The description of an endpoint.
-const fn what(found: Endpoint) -> &'static str {
-    match found {
-        Endpoint::Page => "this page",
-        Endpoint::Chat => "OpenAI's chat completions, streamed or whole",
-        Endpoint::Responses => "OpenAI's responses, streamed or whole",
-        Endpoint::Messages => "Anthropic's messages, streamed or whole",
-        Endpoint::CountTokens => "how many tokens a message would take",
-        Endpoint::OllamaChat => "Ollama's chat, streamed or whole",
-        Endpoint::OllamaTags => "the models, for Ollama's clients",
-        Endpoint::OllamaShow => "what a model can do, for Ollama's clients",
-        Endpoint::OllamaVersion => "a version, for Ollama's clients",
-        Endpoint::Models => "the models, for OpenAI's and Anthropic's clients",
-        Endpoint::Model => "one of them",
-        Endpoint::Health => "whether the gateway runs",
-        Endpoint::Ready => "whether it can reach its models",
-        Endpoint::Metrics => "what is counted, for Prometheus",
-        Endpoint::OpenApi => "all of this for programs, as OpenAPI 3.1",
-    }
-}
-
 impl PageInfo {
     /// The configuration of a client for this gateway.
     fn written(&self, how: &str) -> String {
@@ -160,7 +139,7 @@ impl PageInfo {
         for found in Endpoint::ALL {
             let (method, path) = (found.method(), found.path());
             let method = method.as_str();
-            text.push_str(&format!("  {method:<4} {path:<26} {}\n", what(*found)));
+            text.push_str(&format!("  {method:<4} {path:<26} {}\n", found.what()));
         }
         text.push_str("\nHow to point clients at it\n");
         for (client, how) in CLIENTS {
@@ -185,7 +164,7 @@ impl PageInfo {
                 "<tr><td>{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
                 found.method(),
                 escaped(found.path()),
-                escaped(what(*found))
+                escaped(found.what())
             ));
         }
         html.push_str("</table>\n</div>\n<h2>How to point clients at it</h2>\n");
