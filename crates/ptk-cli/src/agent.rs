@@ -18,13 +18,14 @@ use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
 use crate::approver::Nobody;
+use crate::args::dialects::check_read;
 use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
 use crate::config::{CompactionName, Run, Settings, Tools};
 use crate::exit;
 use crate::models::{Chosen, Models, Wanted};
 use crate::provider_name::storable;
 use crate::view::Screen;
-use crate::{engine, instructions, permissions, sessions};
+use crate::{instructions, permissions, sessions};
 
 /// The capacity of the event queue.
 const CAPACITY: usize = 64 * 1024;
@@ -305,7 +306,7 @@ impl Agent {
             .or(choices.run.tools.as_deref());
         let mut offered = ground.offered(chosen)?;
         if let Some(dialect) = &choices.dialect {
-            engine::check_read(&ground.dialects, dialect)?;
+            check_read(&ground.dialects, dialect)?;
         }
         let named = Models::of(settings)?;
         let ignored = ground.ignored()?;
@@ -398,7 +399,7 @@ impl Agent {
         let recorded = handle.settings.get("dialect").and_then(Value::as_str);
         let dialect = args.dialect.clone().or(recorded.map(str::to_owned));
         if let Some(dialect) = &dialect {
-            engine::check_read(&ground.dialects, dialect)?;
+            check_read(&ground.dialects, dialect)?;
         }
         let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
         let mode = args.approve.map(Mode::from);

@@ -11,8 +11,6 @@ use ptk_protocol::{
     Formatter, Grammar, Parser, PtkFormatter, Reply, Toolset, json, parse_explained,
 };
 
-use crate::args::{self, PromptStyle};
-
 /// A reply to parse.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
@@ -45,29 +43,6 @@ pub(crate) fn taught_dialects(registry: &Registry) -> Vec<String> {
         .filter(|dialect| dialect.writer().is_some())
         .map(|dialect| dialect.name().to_owned())
         .collect()
-}
-
-/// Checks that a dialect can be parsed.
-pub(crate) fn check_read(registry: &Registry, dialect: &str) -> Result<(), clap::Error> {
-    if dialect == "auto" || registry.get(dialect).is_ok() {
-        return Ok(());
-    }
-    let known = read_dialects(registry);
-    Err(args::unknown_dialect(args::DIALECT, dialect, known))
-}
-
-/// Checks that a dialect can be taught; the error names this flag.
-pub(crate) fn check_taught(
-    registry: &Registry,
-    flag: &str,
-    dialect: &str,
-) -> Result<(), clap::Error> {
-    let known = registry.get(dialect);
-    if known.is_ok_and(|dialect| dialect.writer().is_some()) {
-        return Ok(());
-    }
-    let known = taught_dialects(registry);
-    Err(args::unknown_dialect(flag, dialect, known))
 }
 
 /// Parses a reply and returns the outcome as one line of JSON. Text rather than
@@ -117,13 +92,9 @@ pub(crate) fn prompt(
     registry: &Registry,
     tools: &Toolset,
     dialect: &str,
-    style: PromptStyle,
+    style: DefinitionStyle,
 ) -> Result<String> {
     let dialect: Arc<dyn Dialect> = Arc::clone(registry.get(dialect)?);
-    let style = match style {
-        PromptStyle::Full => DefinitionStyle::Full,
-        PromptStyle::Signature => DefinitionStyle::Signature,
-    };
     let mut formatter = PtkFormatter::new(dialect)?.with_style(style);
     if registry.all().len() > Registry::builtin().all().len() {
         formatter = formatter.with_guard(Guard::for_registry(registry)?);

@@ -136,7 +136,7 @@ impl Folder {
         Ok(Self { dir })
     }
 
-    /// The same, name by name: for systems that cannot do it in one step.
+    /// The same, name by name: where it cannot be done in one step.
     fn go_down_by_names(&self, path: &Path) -> io::Result<Self> {
         let mut folder = Self {
             dir: self.dir.try_clone()?,
@@ -246,17 +246,22 @@ mod kernel {
 
     /// Room for the entries that the kernel gives at once.
     const ENTRIES: usize = 32 * 1024;
+    /// Paths as long as this cannot be opened in one step.
+    const TOO_LONG: usize = 4096;
     /// How often an open is repeated that a rename elsewhere got in the way of.
     const RETRIES: usize = 16;
     const FOLDER: OFlags = OFlags::RDONLY
         .union(OFlags::DIRECTORY)
         .union(OFlags::CLOEXEC);
 
-    /// Opens a folder below another one; `None` if the kernel, or a filter
-    /// before it, does not know the call.
+    /// Opens a folder below another one; `None` if the path is too long for
+    /// that, or the kernel, or a filter before it, does not know the call.
     pub(super) fn below(from: &Dir, path: &Path) -> io::Result<Option<Dir>> {
         if path.as_os_str().is_empty() {
             return readable(from).map(Some);
+        }
+        if path.as_os_str().len() >= TOO_LONG {
+            return Ok(None);
         }
         let rules = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         for _ in 0..RETRIES {

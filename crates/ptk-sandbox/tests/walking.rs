@@ -238,6 +238,23 @@ fn what_cannot_be_opened_is_told_and_the_rest_is_found() {
     fs::set_permissions(scene.inside("sub/deep"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+#[test]
+fn no_folder_is_too_deep() {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+
+    let scene = Scene::new();
+    let name = "n".repeat(250);
+    let folder = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut at = openat(CWD, scene.inside(""), folder, Mode::empty()).unwrap();
+    for _ in 0..40 {
+        mkdirat(&at, &name, Mode::RWXU).unwrap();
+        at = openat(&at, &name, folder, Mode::empty()).unwrap();
+    }
+    let found = walked(&scene.place("."), ALL, IgnoreRules::default());
+    let opened = found.iter().filter(|it| it.starts_with("open "));
+    assert_eq!(opened.count(), 41);
+}
+
 /// Where a filter of system calls does not know `openat2`, as in some
 /// containers, folders are entered name by name.
 #[test]

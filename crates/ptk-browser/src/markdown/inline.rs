@@ -1,7 +1,8 @@
 //! Inline content: text, emphasis, code, links.
 
+use super::element::{Whitespace, is_block, longest_run, verbatim};
 use super::marks::{self, Quotes};
-use super::{BETWEEN, Blocks, Whitespace, blocks, is_block, longest_run, verbatim};
+use super::{BETWEEN, Blocks, blocks};
 use crate::tree::{Element, Node};
 
 /// Text that is being assembled.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use ptk_protocol::dialects::{Claim, Pattern, Registry};
 
-use super::holds_blocks;
+use super::element::holds_blocks;
 use crate::tree::{Element, Node};
 
 /// Elements that have no end.

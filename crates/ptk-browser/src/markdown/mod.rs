@@ -3,11 +3,13 @@
 //! Nothing is escaped: the text is what the model wrote, and an extra backslash
 //! would break the calls in it.
 
+mod element;
 mod inline;
 mod marks;
 mod table;
 
 use crate::tree::{Element, Node};
+use element::{Whitespace, holds_blocks, is_block, longest_run, verbatim};
 use inline::Inline;
 
 /// Renders an answer as Markdown, block by block.
@@ -23,40 +25,6 @@ pub(crate) fn blocks(nodes: &[Node]) -> Vec<String> {
 
 /// The separator between blocks.
 pub(crate) const BETWEEN: &str = "\n\n";
-
-/// Whether line breaks in a text are preserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whitespace {
-    Folded,
-    Kept,
-}
-
-impl Whitespace {
-    fn of(element: &Element) -> Self {
-        if element.start.pre {
-            Self::Kept
-        } else {
-            Self::Folded
-        }
-    }
-}
-
-/// Whether an element is a block.
-fn is_block(element: &Element) -> bool {
-    match element.tag() {
-        "p" | "div" | "ul" | "ol" | "li" | "dl" | "blockquote" | "pre" | "table" | "h1" | "h2"
-        | "h3" | "h4" | "h5" | "h6" | "hr" => true,
-        "a" | "b" | "br" | "code" | "del" | "em" | "i" | "img" | "input" | "kbd" | "math" | "s"
-        | "samp" | "span" | "strong" | "sub" | "sup" => false,
-        _ => !element.start.unknown && element.start.block,
-    }
-}
-
-/// Whether an element contains a block.
-fn holds_blocks(element: &Element) -> bool {
-    let mut elements = element.elements().filter(|it| it.tag() != "math");
-    elements.any(|it| is_block(it) || holds_blocks(it))
-}
 
 #[derive(Debug, Default)]
 struct Blocks {
@@ -195,28 +163,4 @@ fn language(element: &Element) -> Option<&str> {
                 .or_else(|| class.strip_prefix("lang-"))
         })
     })
-}
-
-/// The text content, unchanged.
-fn verbatim(nodes: &[Node]) -> String {
-    let mut text = String::new();
-    for node in nodes {
-        match node {
-            Node::Text(it) => text.push_str(it),
-            Node::Element(element) if element.tag() == "br" => text.push('\n'),
-            Node::Element(element) => {
-                let is_line = element.start.block && !text.is_empty() && !text.ends_with('\n');
-                if is_line {
-                    text.push('\n');
-                }
-                text.push_str(&verbatim(&element.children));
-            }
-        }
-    }
-    text
-}
-
-/// The longest run of backticks.
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

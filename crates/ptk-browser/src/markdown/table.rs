@@ -1,6 +1,7 @@
 //! Rendering of tables.
 
-use super::{Whitespace, inline};
+use super::element::Whitespace;
+use super::inline;
 use crate::tree::Element;
 
 /// Renders a table, with its first row as the header.

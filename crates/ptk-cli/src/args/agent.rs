@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{Approve, ConfigArgs, DialectName, SandboxArgs};
+use super::dialect_name::DialectName;
+use super::shared::{Approve, ConfigArgs, SandboxArgs};
 use crate::engine;
 
 #[derive(Debug, Args)]
@@ -288,18 +289,18 @@ pub(crate) enum SessionsCommand {
     /// Search the text of sessions
     Search(SearchSessionsArgs),
     /// Rename a session
-    #[command(after_help = super::RENAME_EXAMPLES)]
+    #[command(after_help = RENAME_EXAMPLES)]
     Rename(RenameSessionArgs),
     /// Start a new session from the turns of another
-    #[command(after_help = super::FORK_EXAMPLES)]
+    #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkSessionArgs),
     /// Export a session as JSON lines or Markdown
-    #[command(after_help = super::EXPORT_EXAMPLES)]
+    #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportSessionArgs),
     /// Import sessions that were exported as JSON lines
     Import(ImportSessionsArgs),
     /// Delete sessions and their logs
-    #[command(after_help = super::DELETE_EXAMPLES)]
+    #[command(after_help = DELETE_EXAMPLES)]
     Delete(DeleteSessionsArgs),
     /// Check the integrity of the session database
     Check(CheckSessionsArgs),
@@ -442,3 +443,24 @@ pub(crate) struct CheckSessionsArgs {
     #[arg(long)]
     pub(crate) rebuild: bool,
 }
+
+const RENAME_EXAMPLES: &str = "\
+Examples:
+  ptk sessions rename 0199c2 \"The parser of dates\"
+  ptk sessions rename 0199c2 ''";
+
+const FORK_EXAMPLES: &str = "\
+Examples:
+  ptk sessions fork 0199c2
+  ptk --session $(ptk sessions fork 0199c2 --turns 2) \"Try it without a cache\"";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  ptk sessions export 0199c2 > session.jsonl
+  ptk sessions export 0199c2 --format markdown -o session.md";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  ptk sessions delete 0199c2
+  ptk sessions delete --older-than 90d --yes
+  ptk sessions delete --keep 100";

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use ptk_search::Language;
 use ptk_search::chunk::Kind;
 
-use super::ConfigArgs;
+use super::shared::ConfigArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {

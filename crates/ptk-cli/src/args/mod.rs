@@ -2,18 +2,16 @@
 
 mod agent;
 mod code;
+mod dialect_name;
+pub(crate) mod dialects;
 mod serve;
+mod shared;
 mod words;
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
-use ptk_permission::Mode;
-use ptk_protocol::dialects::Registry;
-use ptk_protocol::schema::suggest;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use ptk_protocol::format::DefinitionStyle;
 
 use crate::engine;
 use crate::input::Source;
@@ -26,8 +24,10 @@ pub(crate) use agent::{
 };
 use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
+use dialect_name::DialectName;
 use serve::SERVE_EXAMPLES;
 pub(crate) use serve::{AccessLog, ServeArgs};
+pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs};
 pub(crate) use words::read;
 
 /// Tool calling for any language model, in plain text.
@@ -215,39 +215,6 @@ pub(crate) struct CallToolArgs {
     pub(crate) config: ConfigArgs,
 }
 
-/// What commands may do.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SandboxArgs {
-    /// Allow commands to use the network, including services on this machine
-    #[arg(long)]
-    pub(crate) network: bool,
-
-    /// Run commands without a sandbox
-    #[arg(long, conflicts_with = "network")]
-    pub(crate) no_sandbox: bool,
-}
-
-/// What to do before a call that changes something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Approve {
-    /// Ask on the terminal; refuse if there is none
-    Ask,
-    /// Allow the call
-    Auto,
-    /// Refuse the call, and calls that rules allow as well
-    Deny,
-}
-
-impl From<Approve> for Mode {
-    fn from(approve: Approve) -> Self {
-        match approve {
-            Approve::Ask => Self::Ask,
-            Approve::Auto => Self::Auto,
-            Approve::Deny => Self::Deny,
-        }
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
     /// List the rules in force and where each is defined
@@ -370,58 +337,6 @@ pub(crate) struct RemoveModelArgs {
     pub(crate) name: String,
 }
 
-/// Where the configuration is.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ConfigArgs {
-    /// Workspace directory [default: .]
-    #[arg(long, value_name = "DIR", help_heading = "Configuration", value_hint = ValueHint::DirPath)]
-    pub(crate) workspace: Option<PathBuf>,
-
-    /// Configuration file to use instead of the workspace's ptk.toml
-    #[arg(long, value_name = "FILE", help_heading = "Configuration", value_hint = ValueHint::FilePath)]
-    pub(crate) config: Option<PathBuf>,
-}
-
-/// The name of a dialect. Help and completions list those that are built in;
-/// whether another one is declared is known when the configuration is read.
-#[derive(Debug, Clone, Copy)]
-struct DialectName(fn(&Registry) -> Vec<String>);
-
-impl TypedValueParser for DialectName {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = (self.0)(&Registry::builtin());
-        Some(Box::new(names.into_iter().map(PossibleValue::new)))
-    }
-}
-
-/// The flags that name dialects, as errors do.
-pub(crate) const DIALECT: &str = "--dialect <NAME>";
-pub(crate) const DIALECTS: &str = "--dialects <NAMES>";
-
-/// What is said of a dialect that is not among those known.
-pub(crate) fn unknown_dialect(flag: &str, name: &str, known: Vec<String>) -> clap::Error {
-    let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(&Cli::command());
-    let text = |text: &str| ContextValue::String(text.to_owned());
-    error.insert(ContextKind::InvalidArg, text(flag));
-    error.insert(ContextKind::InvalidValue, text(name));
-    if let Some(near) = suggest::nearest(name, known.iter().map(String::as_str)) {
-        error.insert(ContextKind::SuggestedValue, text(near));
-    }
-    error.insert(ContextKind::ValidValue, ContextValue::Strings(known));
-    error
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
     /// File of tool definitions
@@ -456,6 +371,15 @@ pub(crate) enum PromptStyle {
     Full,
     /// One line per tool, for small context windows
     Signature,
+}
+
+impl From<PromptStyle> for DefinitionStyle {
+    fn from(style: PromptStyle) -> Self {
+        match style {
+            PromptStyle::Full => Self::Full,
+            PromptStyle::Signature => Self::Signature,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -681,27 +605,6 @@ Exit codes: 0 nothing differs, 1 something does, 2 wrong usage.
 Examples:
   ptk replay 0199c2
   ptk replay 0199c2 --approve deny --json";
-
-const RENAME_EXAMPLES: &str = "\
-Examples:
-  ptk sessions rename 0199c2 \"The parser of dates\"
-  ptk sessions rename 0199c2 ''";
-
-const FORK_EXAMPLES: &str = "\
-Examples:
-  ptk sessions fork 0199c2
-  ptk --session $(ptk sessions fork 0199c2 --turns 2) \"Try it without a cache\"";
-
-const EXPORT_EXAMPLES: &str = "\
-Examples:
-  ptk sessions export 0199c2 > session.jsonl
-  ptk sessions export 0199c2 --format markdown -o session.md";
-
-const DELETE_EXAMPLES: &str = "\
-Examples:
-  ptk sessions delete 0199c2
-  ptk sessions delete --older-than 90d --yes
-  ptk sessions delete --keep 100";
 
 const KEYS_EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{Approve, ConfigArgs, DialectName, ModeName, ModelArgs, SandboxArgs, duration};
+use super::agent::{ModeName, ModelArgs, duration};
+use super::dialect_name::DialectName;
+use super::shared::{Approve, ConfigArgs, SandboxArgs};
 use crate::engine;
 
 #[derive(Debug, Args)]

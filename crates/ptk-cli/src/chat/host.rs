@@ -12,19 +12,19 @@ use ptk::store::{
 };
 use ptk::tools::{Approver, CallOutcome, CallRequest, ToolManager};
 use ptk::view::Conversation;
-use ptk::{CancellationToken, Execution, RunOptions, Session};
+use ptk::{CancellationToken, Compacted, Execution, RunError, RunOptions, Session};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::desk::{Asked, Desk, Typed, Typist};
-use super::orders::fenced;
+use super::fence::fenced;
 use crate::agent::{Agent, Face, SessionHandle};
 use crate::approver::approver;
 use crate::args::AgentArgs;
 use crate::config::Settings;
 use crate::sessions;
-use crate::view::Screen;
+use crate::view::{Screen, count};
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
@@ -293,7 +293,7 @@ impl Host {
     /// Compacts the conversation, to free space in the context window.
     pub(crate) fn compact(&mut self) {
         self.work(|mut session, options| async move {
-            let said = super::orders::compacted(session.compact(options).await);
+            let said = compacted(session.compact(options).await);
             (Some(session), Done::Said(said))
         });
     }
@@ -452,6 +452,19 @@ fn by_hand(arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
         result: outcome.result.clone(),
     };
     NewEntry::new(ran).about(outcome.call_id.clone())
+}
+
+/// The message about a compaction.
+fn compacted(done: Result<Option<Compacted>, RunError>) -> Result<String> {
+    match done {
+        Ok(Some(done)) => Ok(format!(
+            "A request takes about {} tokens from now on instead of {}.",
+            count(done.after),
+            count(done.before)
+        )),
+        Ok(None) => Ok("There is nothing that could be shortened.".to_owned()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The message if something could not be logged.

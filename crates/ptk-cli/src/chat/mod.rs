@@ -12,6 +12,7 @@
 //! | `app` | the state of the screen, and how keys change it |
 //! | `editor`, `complete` | the prompt editor, and completion |
 //! | `overlay`, `search` | pages and lists over the conversation, and the search in it |
+//! | `fence` | code fences around a text |
 //! | `text`, `draw` | layout of text, and drawing of the screen |
 //! | `full` | the full-screen chat |
 //! | `lines` | the line-by-line chat, without a full screen |
@@ -22,6 +23,7 @@ mod complete;
 mod desk;
 mod draw;
 mod editor;
+mod fence;
 mod full;
 mod host;
 mod lines;

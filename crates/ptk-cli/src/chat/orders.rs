@@ -9,15 +9,16 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
+use ptk::ContextUse;
 use ptk::llm::http::Service;
 use ptk::store::export::{self, Thoughts};
 use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork};
 use ptk::view::{CallState, CallView, Conversation};
-use ptk::{ContextUse, RunError};
 use ptk_local::Library;
 use ptk_undo::Selection;
 
 use super::command::{ALL, ChatCommand, Extent};
+use super::fence::fenced;
 use super::host::{Done, Host};
 use super::overlay::Entry;
 use crate::commands::undo;
@@ -493,19 +494,6 @@ fn context_page(used: &ContextUse) -> String {
     text
 }
 
-/// The message about a compaction.
-pub(crate) fn compacted(done: Result<Option<ptk::Compacted>, RunError>) -> Result<String> {
-    match done {
-        Ok(Some(done)) => Ok(format!(
-            "A request takes about {} tokens from now on instead of {}.",
-            count(done.after),
-            count(done.before)
-        )),
-        Ok(None) => Ok("There is nothing that could be shortened.".to_owned()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn cost(host: &Host, shown: &Conversation) -> String {
     let usage = shown.usage();
     let mut text = "| What | How much |\n|---|--:|\n".to_owned();
@@ -579,15 +567,6 @@ fn inspect(call: Option<&CallView>) -> Result<Told> {
         let _ = writeln!(text, "\n## Output so far\n\n{}", fenced("", output));
     }
     Ok(Told::Page(format!("Call of {}", call.tool), text))
-}
-
-/// Puts a text between fences that it does not contain.
-pub(crate) fn fenced(language: &str, text: &str) -> String {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
 }
 
 /// A folder's path for display in a line.

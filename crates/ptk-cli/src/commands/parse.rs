@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::ParseArgs;
+use crate::args::dialects::check_read;
 use crate::config::Settings;
 use crate::engine::{self, Request};
 use crate::exit::{self, Exit};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let registry = Settings::read(&args.config)?.dialects()?;
-    engine::check_read(&registry, &args.dialect)?;
+    check_read(&registry, &args.dialect)?;
     let tools = args
         .tool_defs
         .as_deref()

@@ -9,7 +9,8 @@ use ptk::{CancellationToken, Model, Trial, Verdict, Way, best, questions, try_mo
 use serde_json::json;
 
 use crate::agent::{self, MEMORY};
-use crate::args::{DIALECTS, ProbeArgs};
+use crate::args::ProbeArgs;
+use crate::args::dialects::{DIALECTS, check_taught};
 use crate::config::Settings;
 use crate::engine;
 use crate::exit::Exit;
@@ -53,7 +54,7 @@ fn ways(args: &ProbeArgs, model: &Model, registry: &Registry) -> Result<Vec<Way>
         names => names.to_vec(),
     };
     for name in &named {
-        engine::check_taught(registry, DIALECTS, name)?;
+        check_taught(registry, DIALECTS, name)?;
     }
     let text = named.into_iter().map(Way::Text);
     let native = model.has_place_for_tools().then_some(Way::Native);

@@ -6,16 +6,17 @@ use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::args::{DIALECT, PromptArgs};
+use crate::args::PromptArgs;
+use crate::args::dialects::{DIALECT, check_taught};
 use crate::config::Settings;
 use crate::exit::Exit;
 use crate::{engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = Settings::read(&args.config)?.dialects()?;
-    engine::check_taught(&registry, DIALECT, &args.dialect)?;
+    check_taught(&registry, DIALECT, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
-    let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style)?;
+    let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style.into())?;
     if args.json {
         let style = args.style.to_possible_value();
         let value = json!({

@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, MEMORY};
+use crate::args::dialects::check_taught;
 use crate::args::{AccessLog, ServeArgs};
 use crate::config::Settings;
-use crate::engine;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::models::Models;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
 fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
     let dialects = agent::dialects(settings)?;
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
-        engine::check_taught(&dialects, "--dialect <NAME>", dialect)?;
+        check_taught(&dialects, "--dialect <NAME>", dialect)?;
     }
     let is_here = args.listen.ip().is_loopback();
     let mut builder = Gateway::builder()

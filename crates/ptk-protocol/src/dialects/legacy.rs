@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Writer;
-use super::engine::json_marks::{JsonMarks, TaggedJson};
+use super::engine::json_marks::JsonMarks;
+use super::engine::tagged_json::TaggedJson;
 use crate::{ToolCall, ToolResult};
 
 const TAG: &str = "TOOL_CALL";

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Writer;
-use super::engine::json_marks::{JsonMarks, TaggedJson};
+use super::engine::json_marks::JsonMarks;
+use super::engine::tagged_json::TaggedJson;
 use crate::ToolCall;
 
 const TAG: &str = "PTK_CALL";

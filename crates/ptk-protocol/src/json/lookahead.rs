@@ -5,6 +5,7 @@
 
 use super::blank::{blank_end, fence_length, is_comment};
 use super::frame::{Frame, Kind};
+use super::literals::literal;
 use super::quotes::QuoteFamily;
 
 /// The position of a string.
@@ -363,7 +364,7 @@ impl<'a> Lookahead<'a> {
             _ => {
                 let end = self.name_end(p);
                 let name = self.text.get(p..end).unwrap_or_default();
-                super::words::literal(name).is_some() && self.ends_value(end)
+                literal(name).is_some() && self.ends_value(end)
             }
         }
     }
@@ -469,6 +470,5 @@ pub(super) fn swallowed_colon(content: &str) -> Option<usize> {
 
 fn is_scalar(value: &str) -> bool {
     let value = value.trim_end();
-    super::words::literal(value).is_some()
-        || super::numbers::read(value) == super::numbers::Number::Exact
+    literal(value).is_some() || super::numbers::read(value) == super::numbers::Number::Exact
 }

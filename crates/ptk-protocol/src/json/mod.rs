@@ -26,6 +26,7 @@ pub(crate) mod decode;
 mod escape;
 mod escapes;
 mod frame;
+mod literals;
 mod lookahead;
 mod numbers;
 mod quotes;

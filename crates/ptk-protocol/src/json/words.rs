@@ -6,32 +6,11 @@ use super::RepairError;
 use super::blank::{blank_end, fence_length, is_comment};
 use super::escapes::{Limit, copy_content};
 use super::frame::{FrameState, Kind};
+use super::literals::literal;
 use super::lookahead::StringPosition;
 use super::numbers::{self, Number};
 use super::quotes::QuoteFamily;
 use super::repair::Repairer;
-
-/// The JSON literal that `word` stands for, in whatever language.
-pub(super) fn literal(word: &str) -> Option<&'static str> {
-    const WORDS: &[(&str, &str)] = &[
-        ("true", "true"),
-        ("false", "false"),
-        ("null", "null"),
-        ("none", "null"),
-        ("undefined", "null"),
-        ("nan", "null"),
-        ("infinity", "null"),
-        ("-infinity", "null"),
-        ("+infinity", "null"),
-    ];
-    if word.starts_with(|first: char| first.is_ascii_digit()) {
-        return None;
-    }
-    WORDS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(word))
-        .map(|&(_, json)| json)
-}
 
 impl Repairer<'_> {
     /// Reads a value that does not begin with a quote, brace or bracket.

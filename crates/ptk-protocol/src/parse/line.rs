@@ -1,7 +1,9 @@
 //! What is known of the line that is being read: how it starts, and whether
 //! inline code is open on it.
 
-use super::table::LABEL;
+/// A label that models copy from the transcript; what follows it still starts
+/// the line.
+pub(super) const LABEL: &str = "ASSISTANT:";
 
 /// How many columns of indentation make a line part of a code block.
 const CODE_INDENT: usize = 4;

@@ -43,7 +43,7 @@ pub(crate) use reader::{Finding, floor};
 pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
 pub use reply::{Outcome, Reply};
 pub(crate) use table::{REASONING, Table};
-pub use trace::{Decision, Kept, Note, Quote, Refusal, parse_explained};
+pub use trace::{Decision, Kept, Note, Quote, Refusal};
 
 /// Up to this length of a reply, memory for prose is reserved in advance.
 const MAX_RESERVED: usize = 1 << 16;
@@ -83,4 +83,29 @@ pub fn parse(text: &str, grammar: &Grammar) -> Reply {
     parser.push_to(text, &mut |event| reply.absorb(event));
     parser.finish_to(&mut |event| reply.absorb(event));
     reply
+}
+
+/// Parses a whole reply at once and says why each piece of it was taken for
+/// what it is.
+///
+/// ```
+/// use ptk_protocol::{Grammar, ToolSpec, Toolset, parse_explained};
+/// use serde_json::json;
+///
+/// let tools = Toolset::new([ToolSpec::new("now", "The time", json!({"type": "object"}))])?;
+/// let grammar = Grammar::auto(tools)?;
+///
+/// let (reply, notes) = parse_explained("Write `<PTK_CALL>{\"tool\": \"now\"}</PTK_CALL>`.", &grammar);
+/// assert!(reply.calls.is_empty());
+/// let why = notes.last().map(|note| note.decision.to_string());
+/// assert_eq!(why.as_deref(), Some("quoted, so not called: inline code"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn parse_explained(text: &str, grammar: &Grammar) -> (Reply, Vec<Note>) {
+    let mut parser = Parser::new(grammar).explained();
+    let mut reply = Reply::default();
+    parser.push_to(text, &mut |event| reply.absorb(event));
+    parser.finish_to(&mut |event| reply.absorb(event));
+    (reply, parser.notes())
 }

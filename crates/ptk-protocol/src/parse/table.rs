@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::forged::{self, Forgery};
+use super::line::LABEL;
 use super::marks::{Needles, Tree};
 use crate::dialects::{Claim, Dialect, Pattern, TriggerPosition};
 
@@ -39,10 +40,6 @@ const END_OF_TURN: &[&str] = &[
     "<|END_RESPONSE|>",
     "</s>",
 ];
-
-/// A label that models copy from the transcript; what follows it still starts
-/// the line.
-pub(super) const LABEL: &str = "ASSISTANT:";
 
 /// What a mark may mean.
 #[expect(

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::{Grammar, Parser, Reply};
 use crate::Span;
 
 /// The most notes that are kept of one reply. A person reads a few dozen; the
@@ -261,29 +260,4 @@ impl Trace {
         notes.sort_by_key(|note| note.span.start);
         notes
     }
-}
-
-/// Parses a whole reply at once and says why each piece of it was taken for
-/// what it is.
-///
-/// ```
-/// use ptk_protocol::{Grammar, ToolSpec, Toolset, parse_explained};
-/// use serde_json::json;
-///
-/// let tools = Toolset::new([ToolSpec::new("now", "The time", json!({"type": "object"}))])?;
-/// let grammar = Grammar::auto(tools)?;
-///
-/// let (reply, notes) = parse_explained("Write `<PTK_CALL>{\"tool\": \"now\"}</PTK_CALL>`.", &grammar);
-/// assert!(reply.calls.is_empty());
-/// let why = notes.last().map(|note| note.decision.to_string());
-/// assert_eq!(why.as_deref(), Some("quoted, so not called: inline code"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use]
-pub fn parse_explained(text: &str, grammar: &Grammar) -> (Reply, Vec<Note>) {
-    let mut parser = Parser::new(grammar).explained();
-    let mut reply = Reply::default();
-    parser.push_to(text, &mut |event| reply.absorb(event));
-    parser.finish_to(&mut |event| reply.absorb(event));
-    (reply, parser.notes())
 }

@@ -2,7 +2,8 @@
 //! read in only one way.
 
 use super::Schema;
-use super::accept::{Budget, accepts};
+use super::accept::accepts;
+use super::budget::Budget;
 use super::kinds::Kinds;
 use super::node::Node;
 

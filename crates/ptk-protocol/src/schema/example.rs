@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::Schema;
-use super::accept::{Budget, accepts};
+use super::accept::accepts;
+use super::budget::Budget;
 use super::kinds::Kinds;
 use super::node::Node;
 use crate::{ToolCall, ToolSpec};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Schema;
-use super::accept::Budget;
+use super::budget::Budget;
 
 /// A set of JSON types. `NUMBER` stands for numbers with a fraction, so a
 /// schema of type `number` allows both number bits.

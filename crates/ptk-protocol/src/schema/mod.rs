@@ -2,6 +2,7 @@
 //! raw text, example values, and what is poor about a definition.
 
 mod accept;
+mod budget;
 mod check;
 mod coerce;
 mod compile;
@@ -19,7 +20,8 @@ mod validate;
 
 use serde_json::Value;
 
-pub(crate) use accept::{Budget, accepts};
+pub(crate) use accept::accepts;
+pub(crate) use budget::Budget;
 pub(crate) use check::faults;
 pub use check::{Check, CheckOptions, check, check_with, coerced};
 pub use coerce::Coercion;

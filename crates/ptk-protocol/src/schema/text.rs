@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Schema;
-use super::accept::Budget;
+use super::budget::Budget;
 use super::coerce::{coerce, reading};
 use super::kinds::Kinds;
 use super::node::Node;

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::super::text::code::Coloured;
 use super::super::text::{Lines, diff, style, wrap};
-use super::item::{Look, indented};
+use super::look::{Look, indented};
 use crate::view::clean::{in_line, visible};
 use crate::view::{about, in_a_line, took};
 

@@ -11,7 +11,8 @@ use ratatui::widgets::Paragraph;
 
 use super::super::app::App;
 use super::super::text::{Lines, style};
-use super::{Light, item};
+use super::item;
+use super::look::{Light, Look};
 
 /// An item is laid out again only after this many times its layout time.
 const PAUSE: u32 = 4;
@@ -185,7 +186,7 @@ impl Canvas {
             let may_wait = looks_same && item::grows(item) && laid.is_early();
             if !(is_same || may_wait) || item::moves(item) {
                 let start = Instant::now();
-                let look = item::Look {
+                let look = Look {
                     width: self.width,
                     is_open,
                     is_chosen,

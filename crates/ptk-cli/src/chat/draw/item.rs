@@ -5,22 +5,12 @@ use ratatui::text::{Line, Span};
 
 use super::super::text::markdown::MarkdownLayout;
 use super::super::text::{Lines, style, wrap};
-use super::{Light, call};
+use super::call;
+use super::look::{Look, MARGIN, indented};
 use crate::view::clean::visible;
 
 /// How many lines of a thought are shown while it is streamed.
 const THOUGHT: usize = 3;
-/// The columns before texts of users and models.
-const MARGIN: usize = 2;
-
-/// How to lay out an item.
-pub(super) struct Look<'a> {
-    pub(super) width: usize,
-    pub(super) is_open: bool,
-    pub(super) is_chosen: bool,
-    pub(super) light: &'a Light<'a>,
-}
-
 /// The layout of an item. The finished part of a growing one is reused.
 #[derive(Debug, Default)]
 pub(super) struct ItemLayout {
@@ -147,11 +137,6 @@ fn ending(text: &str, most: usize) -> &str {
         start += 1;
     }
     text.get(start..).unwrap_or_default()
-}
-
-pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
-    line.spans.insert(0, Span::raw(" ".repeat(MARGIN)));
-    line
 }
 
 /// Whether an item changes with the clock.

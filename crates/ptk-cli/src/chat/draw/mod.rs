@@ -3,6 +3,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `canvas` | the conversation in lines, and which of them are visible |
+//! | `look` | what drawing depends on beside the state: the time, colours, width |
 //! | `item` | lays out one item of the conversation |
 //! | `call` | a tool call: in a line, or expanded |
 //! | `panel` | the part below it: questions, the editor, completions, the status |
@@ -11,15 +12,12 @@
 mod call;
 mod canvas;
 mod item;
+mod look;
 mod over;
 mod panel;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use ptk::tools::{Tool, ToolManager};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 
@@ -27,26 +25,7 @@ use super::app::App;
 use super::text::style;
 
 pub(crate) use canvas::Canvas;
-
-/// The context of drawing, beside the state.
-pub(crate) struct Light<'a> {
-    pub(crate) now: SystemTime,
-    /// Whether to use colours.
-    pub(crate) is_coloured: bool,
-    /// The tools, which define how their results are shown.
-    pub(crate) tools: Option<&'a ToolManager>,
-}
-
-impl Light<'_> {
-    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools?.registry().get(name).cloned()
-    }
-
-    /// Whether a tool shows its own progress, so that no spinner is drawn.
-    fn shows_itself(&self, name: &str) -> bool {
-        self.tool(name).is_some_and(|tool| tool.shows_itself())
-    }
-}
+pub(crate) use look::Light;
 
 /// Draws the whole screen.
 pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, light: &Light<'_>) {

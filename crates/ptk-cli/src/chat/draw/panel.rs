@@ -9,7 +9,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::super::app::{Answer, App, Focus};
 use super::super::text::{Lines, diff, style, wrap};
-use super::{Light, call};
+use super::call;
+use super::look::Light;
 use crate::question::{Kind, Question, without_gaps};
 use crate::view::clean::in_line;
 use crate::view::{money, took};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::declaration::{Body, Declaration, DeclarationFault, check_mark};
 use super::template::{param_marks, tag_form};
-use super::{Body, Declaration, DeclarationFault, check_mark};
 use crate::ToolCall;
 use crate::dialects::engine::json_marks::{Head, JsonMarks, is_tool_name};
 use crate::dialects::engine::marked_json::MarkedJson;

@@ -1,7 +1,7 @@
 //! Calls in tags, declared by how they look: `<call:NAME>` and
 //! `<p k="KEY">VALUE</p>`.
 
-use super::{Declaration, DeclarationFault};
+use super::declaration::{Declaration, DeclarationFault};
 use crate::dialects::engine::section::Section;
 use crate::dialects::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
 

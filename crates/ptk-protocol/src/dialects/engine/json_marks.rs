@@ -1,14 +1,13 @@
 //! The marks of families that write JSON, and the text between a mark and the
 //! JSON behind it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::super::{Claim, Dialect, Trigger, Writer};
+use super::super::{Claim, Trigger};
 use super::call_object::Called;
-use super::marked_json::MarkedJson;
-use crate::parse::{MarkAt, Reader, floor, mark_at};
+use crate::parse::{MarkAt, floor, mark_at};
 
 #[expect(
     clippy::struct_excessive_bools,
@@ -251,45 +250,5 @@ impl JsonMarks {
             right,
             ..Self::new(open, close)
         }
-    }
-}
-
-/// A dialect whose calls are JSON between its own tags.
-pub(crate) trait TaggedJson: Writer + std::fmt::Debug + Send + Sync {
-    /// The dialect's name.
-    fn name(&self) -> &'static str;
-    /// The dialect's tags.
-    fn marks(&self) -> &Arc<JsonMarks>;
-    /// The dialects that are read beside it.
-    fn beside(&self) -> &'static [&'static str];
-}
-
-impl<T: TaggedJson> Dialect for T {
-    fn name(&self) -> &str {
-        TaggedJson::name(self)
-    }
-
-    fn triggers(&self) -> Vec<Trigger> {
-        let marks = self.marks();
-        marks.triggers(|mark| Trigger::anywhere(mark))
-    }
-
-    fn reader(&self, trigger: usize) -> Box<dyn Reader> {
-        Box::new(MarkedJson::new(Arc::clone(self.marks()), trigger))
-    }
-
-    fn closers(&self) -> Vec<String> {
-        self.marks().close.clone()
-    }
-
-    fn also_reads(&self) -> Vec<String> {
-        self.beside()
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect()
-    }
-
-    fn writer(&self) -> Option<&dyn Writer> {
-        Some(self)
     }
 }

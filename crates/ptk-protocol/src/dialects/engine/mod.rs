@@ -17,6 +17,7 @@ pub(crate) mod quoted;
 pub(crate) mod section;
 pub(crate) mod tag_form;
 pub(crate) mod tagged;
+pub(crate) mod tagged_json;
 pub(crate) mod tags;
 pub(crate) mod tolerant;
 pub(crate) mod yaml_body;

@@ -1,13 +1,7 @@
 //! How the families with tagged arguments differ: their marks, and where the
 //! names stand.
 
-use std::sync::Arc;
-
-use super::json_marks::BEHIND_NAME;
 use super::section::Section;
-use super::tagged::TagReader;
-use crate::dialects::{Claim, Trigger};
-use crate::parse::Reader;
 
 /// How a family writes its calls.
 #[derive(Debug, Clone)]
@@ -89,54 +83,6 @@ pub(crate) enum Param {
 }
 
 impl TagForm {
-    /// The triggers of calls and sections: first the calls, then the sections.
-    pub(crate) fn triggers(&self) -> Vec<Trigger> {
-        let mut triggers: Vec<Trigger> = Vec::new();
-        for open in &self.open {
-            match &self.named {
-                NamePosition::Attribute(_) => {
-                    for space in [" ", "\n", "\t"] {
-                        triggers.push(Trigger::anywhere(format!("{open}{space}")));
-                    }
-                }
-                NamePosition::Rest | NamePosition::Behind(_) => {
-                    triggers.push(Trigger::anywhere(open));
-                }
-                NamePosition::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
-            }
-        }
-        triggers.extend(self.sections.iter().map(Section::trigger));
-        let address = self.address.iter();
-        triggers.extend(
-            address.map(|address| Trigger::at_line_start(&address.open).claimed(Claim::Section)),
-        );
-        if self.named_first() {
-            triggers.push(Trigger::tool_name("", BEHIND_NAME));
-        }
-        triggers
-    }
-
-    /// Whether a call may begin with the tool's name, its opening mark missing.
-    fn named_first(&self) -> bool {
-        matches!(self.named, NamePosition::Behind(_))
-    }
-
-    /// A reader for the trigger of this index.
-    pub(crate) fn reader(form: &Arc<Self>, trigger: usize) -> Box<dyn Reader> {
-        let calls = match form.named {
-            NamePosition::Attribute(_) => form.open.len() * 3,
-            _ => form.open.len(),
-        };
-        let Some(section) = trigger.checked_sub(calls) else {
-            return Box::new(TagReader::new(form));
-        };
-        match (form.sections.get(section), &form.address) {
-            (Some(section), _) => section.reader(),
-            (None, Some(address)) => address.address_reader(),
-            (None, None) => Box::new(TagReader::new(form)),
-        }
-    }
-
     /// The closing marks of the sections.
     pub(crate) fn section_ends(&self) -> Vec<String> {
         let sections = self.sections.iter();

@@ -1,6 +1,6 @@
 //! Finds marks, whole and broken, in one pass over the text.
 
-use super::{Mark, MarkPosition, is_name, rest};
+use super::mark::{Mark, MarkPosition, is_name, rest};
 
 /// The label of the model's own messages in a transcript.
 const LABEL: &str = "ASSISTANT:";

@@ -6,7 +6,7 @@
 //! plain word, as in `<tool ` or `<function=`, what follows it counts too: a
 //! source file may hold `List<Tool>` and `<functional>`.
 
-use super::{Mark, MarkPosition, is_name, overlap, rest};
+use super::mark::{Mark, MarkPosition, is_name, overlap, rest};
 use crate::dialects::{self, Claim, Pattern, Registry, Trigger};
 use crate::parse::REASONING;
 

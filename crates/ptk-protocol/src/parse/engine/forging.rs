@@ -3,7 +3,7 @@
 use super::{EngineState, Work};
 use crate::parse::forged::Forgery;
 use crate::parse::hold::{Hold, Item};
-use crate::parse::table::LABEL;
+use crate::parse::line::LABEL;
 use crate::parse::trace::Decision;
 use crate::{Problem, ProblemCode, Span, SpanKind};
 

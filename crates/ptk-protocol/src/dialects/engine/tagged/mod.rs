@@ -5,82 +5,80 @@
 //! the call, another call or the end of the reply follows; any other closing
 //! tag in it is content. So a model can write a file about its own markup.
 
+mod head;
+mod state;
 mod values;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::call_object::Called;
-use super::json_marks::{JsonMarks, is_tool_name, leading_name};
+use super::json_marks::{BEHIND_NAME, JsonMarks};
 use super::marked_json::MarkedJson;
-use super::named_values::{NamedValues, Says, Whole};
+use super::named_values::{Says, Whole};
+use super::section::Section;
 use super::tag_form::{JsonBody, NamePosition, Param, TagForm};
-use super::tags::{TagEnd, attribute, behind_line_break, tag_end};
+use super::tags::{TagEnd, attribute, tag_end};
 use super::tolerant::find_ignoring_case;
-use values::{Follows, Nest};
+use state::{MAX_NAME, TagReader, TaggedState};
 
 use crate::ProblemCode;
+use crate::dialects::{Claim, Trigger};
 use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_at};
 
-const CDATA: &str = "<![CDATA[";
-const CDATA_END: &str = "]]>";
 /// Types other than a string that a type attribute may name.
 const JSON_TYPES: &[&str] = &["null", "boolean", "number", "integer", "array", "object"];
-/// The longest name of a call or an argument.
-const MAX_NAME: usize = 512;
-/// The longest opening tag of a call.
-const MAX_HEAD: usize = 4 * MAX_NAME;
 /// How far to search for the end of a call that holds something else than
 /// arguments.
 const BROKEN_LIMIT: usize = 4096;
 
-/// Reads one call.
-pub(super) struct TagReader {
-    form: Arc<TagForm>,
-    at: usize,
-    /// How far white space behind `at` was skipped.
-    space: usize,
-    state: TaggedState,
-    values: Option<NamedValues>,
-    /// The marks that close the call.
-    close: Vec<String>,
-    /// Whether the name is one that may be called, so that the call can be
-    /// announced before it has ended.
-    sure: bool,
-    declared: bool,
-    given: Vec<String>,
-    /// Values of arguments that may be given several times.
-    lists: Vec<(String, Vec<String>)>,
-    json: Option<MarkedJson>,
-}
+impl TagForm {
+    /// The triggers of calls and sections: first the calls, then the sections.
+    pub(crate) fn triggers(&self) -> Vec<Trigger> {
+        let mut triggers: Vec<Trigger> = Vec::new();
+        for open in &self.open {
+            match &self.named {
+                NamePosition::Attribute(_) => {
+                    for space in [" ", "\n", "\t"] {
+                        triggers.push(Trigger::anywhere(format!("{open}{space}")));
+                    }
+                }
+                NamePosition::Rest | NamePosition::Behind(_) => {
+                    triggers.push(Trigger::anywhere(open));
+                }
+                NamePosition::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
+            }
+        }
+        triggers.extend(self.sections.iter().map(Section::trigger));
+        let address = self.address.iter();
+        triggers.extend(
+            address.map(|address| Trigger::at_line_start(&address.open).claimed(Claim::Section)),
+        );
+        if self.named_first() {
+            triggers.push(Trigger::tool_name("", BEHIND_NAME));
+        }
+        triggers
+    }
 
-/// A value that did not end yet.
-#[derive(Debug)]
-struct TagValue {
-    key: String,
-    start: usize,
-    search: usize,
-    close: String,
-    /// The marks that open an argument of this kind, and those that open calls.
-    opens: Vec<String>,
-    nest: Nest,
-}
+    /// Whether a call may begin with the tool's name, its opening mark missing.
+    fn named_first(&self) -> bool {
+        matches!(self.named, NamePosition::Behind(_))
+    }
 
-#[derive(Debug, Default)]
-enum TaggedState {
-    #[default]
-    Head,
-    Between,
-    /// The name of an argument that stands between tags.
-    Key,
-    Lead(TagValue),
-    TagValue(TagValue),
-    CData {
-        value: TagValue,
-        text: String,
-    },
-    Json,
-    Broken,
+    /// A reader for the trigger of this index.
+    pub(crate) fn reader(form: &Arc<Self>, trigger: usize) -> Box<dyn Reader> {
+        let calls = match form.named {
+            NamePosition::Attribute(_) => form.open.len() * 3,
+            _ => form.open.len(),
+        };
+        let Some(section) = trigger.checked_sub(calls) else {
+            return Box::new(TagReader::new(form));
+        };
+        match (form.sections.get(section), &form.address) {
+            (Some(section), _) => section.reader(),
+            (None, Some(address)) => address.address_reader(),
+            (None, None) => Box::new(TagReader::new(form)),
+        }
+    }
 }
 
 impl Reader for TagReader {
@@ -111,37 +109,6 @@ impl Reader for TagReader {
 }
 
 impl TagReader {
-    /// A reader of a call of this form.
-    pub(super) fn new(form: &Arc<TagForm>) -> Self {
-        Self {
-            form: Arc::clone(form),
-            at: 0,
-            space: 0,
-            state: TaggedState::Head,
-            values: None,
-            close: form.close.clone(),
-            sure: false,
-            declared: false,
-            given: Vec::new(),
-            lists: Vec::new(),
-            json: None,
-        }
-    }
-
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "it is what the functions of the states give back"
-    )]
-    fn wait(&mut self, state: TaggedState) -> Option<Step> {
-        self.state = state;
-        Some(Step::More)
-    }
-
-    fn go(&mut self, state: TaggedState) -> Option<Step> {
-        self.state = state;
-        None
-    }
-
     /// The offset of the first byte behind `at` that is neither white space nor
     /// a line break written out as `\n`.
     fn skip_gap(&mut self, input: &Input<'_>) -> usize {
@@ -156,134 +123,6 @@ impl TagReader {
                 return at;
             }
             at += 2;
-        }
-    }
-
-    fn head(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
-        let form = Arc::clone(&self.form);
-        let open = form
-            .open
-            .iter()
-            .find(|open| {
-                input
-                    .text
-                    .get(..open.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(open))
-            })
-            .map_or(0, String::len);
-        let rest = input.from(open);
-        let rest = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
-        let (name, behind, closed) = match &form.named {
-            NamePosition::Behind(ends) => {
-                let lead = rest.trim_start();
-                let Some((name, behind)) = leading_name(lead) else {
-                    return self.undecided(input, out, open);
-                };
-                let mark = behind.trim_start();
-                if open == 0 {
-                    match self.arguments_follow(mark, input.end) {
-                        Follows::Yes => {}
-                        Follows::No => return Some(out.refuse(Refusal::NoCallBehind)),
-                        Follows::More => return self.undecided(input, out, open),
-                    }
-                }
-                let length = match mark_at(mark, ends) {
-                    MarkAt::Partial if !input.end => return self.undecided(input, out, open),
-                    MarkAt::Finding { length, .. } => length,
-                    MarkAt::Partial | MarkAt::None => 0,
-                };
-                (
-                    name.to_owned(),
-                    open + rest.len() - mark.len() + length,
-                    false,
-                )
-            }
-            NamePosition::Rest | NamePosition::Attribute(_) | NamePosition::Tag => {
-                let end = match tag_end(rest, &form.tag_end) {
-                    TagEnd::At(end) => end,
-                    TagEnd::Open => return self.undecided(input, out, open),
-                    TagEnd::None => return Some(out.refuse(Refusal::NoName)),
-                };
-                let Some(inner) = rest.get(..end) else {
-                    return Some(Step::Reject);
-                };
-                let closed = inner.ends_with('/');
-                let inner = inner.strip_suffix('/').unwrap_or(inner);
-                let name = match &form.named {
-                    NamePosition::Attribute(key) => attribute(inner, key).unwrap_or_default(),
-                    NamePosition::Tag => inner.split_whitespace().next().unwrap_or("").to_owned(),
-                    _ => inner.trim().trim_matches(['"', '\'']).to_owned(),
-                };
-                (name, open + end + form.tag_end.len(), closed)
-            }
-        };
-        let is_name = match form.named {
-            NamePosition::Attribute(_) => !name.is_empty(),
-            _ => is_tool_name(&name),
-        };
-        if !is_name || name.len() > MAX_NAME {
-            return Some(out.refuse(Refusal::NoName));
-        }
-        self.at = behind;
-        self.declared = input.declares(&name);
-        self.sure = input.knows(&name);
-        if form.named == NamePosition::Tag {
-            self.close = vec![format!("</{name}>")];
-        }
-        let mut values = NamedValues::new(name);
-        if open == 0 {
-            values.note(ProblemCode::MissingOpenMark, 0..0);
-        }
-        if let NamePosition::Attribute(_) = form.named
-            && let Some(reasoning) = attribute(input.slice(open..behind), "reasoning")
-        {
-            values.set_reasoning(reasoning);
-        }
-        if closed {
-            if form.json == JsonBody::Only {
-                return Some(Step::Reject);
-            }
-            values.finish(out, 0..self.at, Whole::Yes);
-            return Some(Step::Done(self.at));
-        }
-        self.values = Some(values);
-        self.go(TaggedState::Between)
-    }
-
-    /// Waits for more of the opening tag.
-    fn undecided(&mut self, input: &Input<'_>, out: &mut Findings, open: usize) -> Option<Step> {
-        let rest = input.from(open);
-        if rest.len() >= MAX_HEAD {
-            return Some(out.refuse(Refusal::NoName));
-        }
-        if input.end {
-            return Some(self.cut_head(input, out, rest));
-        }
-        self.wait(TaggedState::Head)
-    }
-
-    /// Handles a reply that ends in the opening tag: the call was cut off, if
-    /// the name of a declared tool stands in it.
-    fn cut_head(&mut self, input: &Input<'_>, out: &mut Findings, rest: &str) -> Step {
-        let name = match &self.form.named {
-            NamePosition::Attribute(key) => attribute(rest, key).unwrap_or_default(),
-            NamePosition::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
-            NamePosition::Behind(_) | NamePosition::Tag => String::new(),
-        };
-        if !input.declares(&name) {
-            return Step::Reject;
-        }
-        self.values = Some(NamedValues::new(name));
-        let end = input.text.len();
-        self.finish(input, out, end, end, Whole::No)
-    }
-
-    /// The mark that opens the next argument.
-    fn param_open(&self) -> String {
-        match &self.form.param {
-            Param::Tag { open, .. } => open.clone(),
-            Param::Pair { key, .. } => key.0.clone(),
-            Param::Element { prefix } => format!("{prefix}<"),
         }
     }
 
@@ -489,18 +328,6 @@ impl TagReader {
         })
     }
 
-    /// Whether a tag inside a call is an argument's: its name is one of the
-    /// tool's parameters, or these are not known.
-    fn is_element(&self, key: &str, input: &Input<'_>) -> bool {
-        let known = self
-            .values
-            .as_ref()
-            .and_then(|values| input.tools?.get(values.name()))
-            .and_then(|tool| tool.properties());
-        let is_name = key.starts_with(|c: char| c.is_alphabetic() || c == '_') && is_tool_name(key);
-        is_name && known.is_none_or(|known| known.is_empty() || known.contains_key(key))
-    }
-
     /// Reads the name of an argument that stands between two tags, and the tag
     /// of its value.
     fn key(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
@@ -578,41 +405,6 @@ impl TagReader {
         }
     }
 
-    /// Sends the part of the open value that is known.
-    fn grow(&mut self, input: &Input<'_>, out: &mut Findings, range: Range<usize>) {
-        if let Some(values) = &mut self.values
-            && self.sure
-            && values.is_open()
-        {
-            values.grow(settled(input.slice(range)));
-            values.send(out);
-        }
-    }
-
-    /// Ends an argument.
-    fn end_value(&mut self, input: &Input<'_>, out: &mut Findings, key: &str, raw: &str) {
-        let Some(values) = &mut self.values else {
-            return;
-        };
-        if values.is_open() {
-            values.close(raw, input);
-        } else {
-            match self.lists.iter_mut().find(|(name, _)| name == key) {
-                Some((_, items)) => items.push(raw.to_owned()),
-                // A whole list.
-                None if raw.trim_start().starts_with(['[', '<']) => values.text(key, raw, input),
-                None => self.lists.push((key.to_owned(), vec![raw.to_owned()])),
-            }
-        }
-        if self.sure {
-            values.send(out);
-        }
-    }
-
-    fn is_sent(&self) -> bool {
-        self.values.as_ref().is_some_and(NamedValues::is_sent)
-    }
-
     /// Ends a call without an end tag, where something else follows or the
     /// reply ends. Its arguments count as whole, unless there are none.
     fn unended(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
@@ -623,33 +415,6 @@ impl TagReader {
             values.note(ProblemCode::MissingCloseMark, end..end);
         }
         self.finish(input, out, end, end, Whole::Unsure)
-    }
-
-    /// Handles a reply that ends inside the call.
-    fn cut(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
-        if !self.is_sent() && !self.declared {
-            out.examined(end);
-            return out.refuse(Refusal::UndeclaredTool);
-        }
-        self.finish(input, out, end, end, Whole::No)
-    }
-
-    /// Ends the call; what stands between `body` and `end` is its end tag.
-    fn finish(
-        &mut self,
-        input: &Input<'_>,
-        out: &mut Findings,
-        body: usize,
-        end: usize,
-        whole: Whole,
-    ) -> Step {
-        if let Some(mut values) = self.values.take() {
-            for (key, items) in self.lists.drain(..) {
-                values.list(&key, &items, input);
-            }
-            values.finish(out, 0..body, whole);
-        }
-        Step::Done(end)
     }
 }
 
@@ -667,10 +432,4 @@ fn says(tag: &str) -> Says {
         Some(kind) if kind == "string" => Says::Text,
         _ => Says::Nothing,
     }
-}
-
-/// The part of a growing value that is kept whatever follows: white space at
-/// its end may be dropped.
-fn settled(raw: &str) -> &str {
-    behind_line_break(raw).unwrap_or(raw).trim_end()
 }

@@ -3,13 +3,16 @@
 
 use std::ops::Range;
 
-use super::{CDATA, CDATA_END, MAX_NAME, TagReader, TagValue, TaggedState};
+use super::state::{Ended, MAX_NAME, Nest, TagReader, TagValue, TaggedState};
 use crate::ProblemCode;
 use crate::dialects::engine::json_marks::leading_name;
 use crate::dialects::engine::tag_form::{NamePosition, Param};
 use crate::dialects::engine::tags::{TagEnd, attribute, tag_end, trim_lines};
 use crate::dialects::engine::tolerant::find_ignoring_case;
 use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at};
+
+const CDATA: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
 
 /// A mark that ends a value, or may.
 enum ValueEnd {
@@ -25,27 +28,6 @@ enum ValueEnd {
     Call(usize),
     /// The end of the reasoning or fence around the construct.
     Stop,
-}
-
-/// The arguments and calls that are open in a value that shows calls itself,
-/// and where the value ended if none of them was meant to be closed.
-#[derive(Debug, Default)]
-pub(super) struct Nest {
-    params: usize,
-    calls: usize,
-    /// Whether a call of a declared tool began at the start of a line.
-    is_call: bool,
-    ended: Option<Ended>,
-}
-
-/// A place where a value may have ended.
-#[derive(Debug, Clone, Copy)]
-struct Ended {
-    at: usize,
-    /// The length of its closing tag, unless that is missing.
-    close: Option<usize>,
-    /// Whether that would cut a call off that may not be the value's.
-    cuts: bool,
 }
 
 /// How far a value is read beyond a place where it may have ended.

@@ -1,0 +1,137 @@
+//! The opening tag of a call, and the name in or behind it.
+
+use std::sync::Arc;
+
+use super::state::{MAX_NAME, TagReader, TaggedState};
+use super::values::Follows;
+use crate::ProblemCode;
+use crate::dialects::engine::json_marks::{is_tool_name, leading_name};
+use crate::dialects::engine::named_values::{NamedValues, Whole};
+use crate::dialects::engine::tag_form::{JsonBody, NamePosition};
+use crate::dialects::engine::tags::{TagEnd, attribute, tag_end};
+use crate::parse::{Findings, Input, MarkAt, Refusal, Step, floor, mark_at};
+
+/// The longest opening tag of a call.
+const MAX_HEAD: usize = 4 * MAX_NAME;
+
+impl TagReader {
+    /// Reads the opening tag.
+    pub(super) fn head(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let form = Arc::clone(&self.form);
+        let open = form
+            .open
+            .iter()
+            .find(|open| {
+                input
+                    .text
+                    .get(..open.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(open))
+            })
+            .map_or(0, String::len);
+        let rest = input.from(open);
+        let rest = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
+        let (name, behind, closed) = match &form.named {
+            NamePosition::Behind(ends) => {
+                let lead = rest.trim_start();
+                let Some((name, behind)) = leading_name(lead) else {
+                    return self.undecided(input, out, open);
+                };
+                let mark = behind.trim_start();
+                if open == 0 {
+                    match self.arguments_follow(mark, input.end) {
+                        Follows::Yes => {}
+                        Follows::No => return Some(out.refuse(Refusal::NoCallBehind)),
+                        Follows::More => return self.undecided(input, out, open),
+                    }
+                }
+                let length = match mark_at(mark, ends) {
+                    MarkAt::Partial if !input.end => return self.undecided(input, out, open),
+                    MarkAt::Finding { length, .. } => length,
+                    MarkAt::Partial | MarkAt::None => 0,
+                };
+                (
+                    name.to_owned(),
+                    open + rest.len() - mark.len() + length,
+                    false,
+                )
+            }
+            NamePosition::Rest | NamePosition::Attribute(_) | NamePosition::Tag => {
+                let end = match tag_end(rest, &form.tag_end) {
+                    TagEnd::At(end) => end,
+                    TagEnd::Open => return self.undecided(input, out, open),
+                    TagEnd::None => return Some(out.refuse(Refusal::NoName)),
+                };
+                let Some(inner) = rest.get(..end) else {
+                    return Some(Step::Reject);
+                };
+                let closed = inner.ends_with('/');
+                let inner = inner.strip_suffix('/').unwrap_or(inner);
+                let name = match &form.named {
+                    NamePosition::Attribute(key) => attribute(inner, key).unwrap_or_default(),
+                    NamePosition::Tag => inner.split_whitespace().next().unwrap_or("").to_owned(),
+                    _ => inner.trim().trim_matches(['"', '\'']).to_owned(),
+                };
+                (name, open + end + form.tag_end.len(), closed)
+            }
+        };
+        let is_name = match form.named {
+            NamePosition::Attribute(_) => !name.is_empty(),
+            _ => is_tool_name(&name),
+        };
+        if !is_name || name.len() > MAX_NAME {
+            return Some(out.refuse(Refusal::NoName));
+        }
+        self.at = behind;
+        self.declared = input.declares(&name);
+        self.sure = input.knows(&name);
+        if form.named == NamePosition::Tag {
+            self.close = vec![format!("</{name}>")];
+        }
+        let mut values = NamedValues::new(name);
+        if open == 0 {
+            values.note(ProblemCode::MissingOpenMark, 0..0);
+        }
+        if let NamePosition::Attribute(_) = form.named
+            && let Some(reasoning) = attribute(input.slice(open..behind), "reasoning")
+        {
+            values.set_reasoning(reasoning);
+        }
+        if closed {
+            if form.json == JsonBody::Only {
+                return Some(Step::Reject);
+            }
+            values.finish(out, 0..self.at, Whole::Yes);
+            return Some(Step::Done(self.at));
+        }
+        self.values = Some(values);
+        self.go(TaggedState::Between)
+    }
+
+    /// Waits for more of the opening tag.
+    fn undecided(&mut self, input: &Input<'_>, out: &mut Findings, open: usize) -> Option<Step> {
+        let rest = input.from(open);
+        if rest.len() >= MAX_HEAD {
+            return Some(out.refuse(Refusal::NoName));
+        }
+        if input.end {
+            return Some(self.cut_head(input, out, rest));
+        }
+        self.wait(TaggedState::Head)
+    }
+
+    /// Handles a reply that ends in the opening tag: the call was cut off, if
+    /// the name of a declared tool stands in it.
+    fn cut_head(&mut self, input: &Input<'_>, out: &mut Findings, rest: &str) -> Step {
+        let name = match &self.form.named {
+            NamePosition::Attribute(key) => attribute(rest, key).unwrap_or_default(),
+            NamePosition::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
+            NamePosition::Behind(_) | NamePosition::Tag => String::new(),
+        };
+        if !input.declares(&name) {
+            return Step::Reject;
+        }
+        self.values = Some(NamedValues::new(name));
+        let end = input.text.len();
+        self.finish(input, out, end, end, Whole::No)
+    }
+}
