@@ -20,13 +20,12 @@ const WRITERS: [&str; 9] = [
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "mkdir"];
 /// Programs that write what their last argument names.
 const COPIERS: [&str; 6] = ["cp", "mv", "install", "ln", "rsync", "scp"];
+/// Programs that write, by their options or by where their arguments stand.
+const WRITES_BY_OPTION: [&str; 11] = [
+    "sed", "dd", "curl", "wget", "sort", "cp", "mv", "install", "ln", "rsync", "scp",
+];
 /// Programs after which a path may lead somewhere else than before.
 const REARRANGERS: [&str; 8] = ["ln", "link", "mount", "mv", "tar", "unzip", "rsync", "cpio"];
-/// Programs that show what is in the files which their arguments name.
-const READERS: [&str; 16] = [
-    "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings",
-    "base64", "cp", "mv", "ln", "dd",
-];
 /// Programs that reveal nothing of what is in a file.
 const BLIND: [&str; 11] = [
     "ls", "stat", "test", "[", "cd", "echo", "printf", "mkdir", "rmdir", "du", "touch",
@@ -141,7 +140,13 @@ impl Call<'_> {
         let mut targets = self.redirected_to(command);
         let args = || command.args().iter();
         let plain = || args().filter(|arg| !arg.start().starts_with('-'));
+        let is_unclear = args().any(Word::begins_unknown);
         match command.name().unwrap_or_default() {
+            // Any program may write what its arguments name.
+            "" if !command.words().is_empty() => targets.push(Target::Unknown),
+            name if is_unclear && WRITES_BY_OPTION.contains(&name) => {
+                targets.push(Target::Unknown);
+            }
             name if WRITERS.contains(&name) => {
                 targets.extend(plain().map(|arg| self.target(arg, command)));
             }
@@ -206,10 +211,9 @@ impl Call<'_> {
             });
             for word in std::iter::once(arg).chain(&behind) {
                 let files = self.files(word, command);
-                let is_unsure = files.is_none();
-                targets.extend(files.into_iter().flatten());
-                if is_unsure && READERS.contains(&name) {
-                    targets.push(Target::Unknown);
+                match files {
+                    Some(files) => targets.extend(files),
+                    None => targets.push(Target::Unknown),
                 }
             }
         }

@@ -28,6 +28,9 @@ pub(super) fn in_arguments(command: &ShellCommand) -> Vec<Vec<Word>> {
     let args = command.args();
     for (at, arg) in args.iter().enumerate().take(MAX_WORDS) {
         let Some(text) = arg.literal() else {
+            let rest = args.get(at + 1..).unwrap_or_default();
+            let program = std::iter::once(Word::unknown(arg.source()));
+            found.push(program.chain(rest.iter().cloned()).collect());
             continue;
         };
         if text.len() > MAX_LENGTH {

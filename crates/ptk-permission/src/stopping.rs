@@ -46,7 +46,8 @@ fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
     let is_hidden = |role: Role| matches!(role, Role::Blind | Role::File);
     let assigned = commands.clone().flat_map(|it| &it.assignments);
     let mut assigned = assigned.chain(script.assigned());
-    let runs = |name: &str| CODE.iter().any(|it| name.starts_with(it));
+    // Without a name, it may be any of them.
+    let runs = |name: &str| name.is_empty() || CODE.iter().any(|it| name.starts_with(it));
     let is_unseen = !script.is_whole()
         || commands.clone().any(|it| is_hidden(it.role))
         || assigned.any(|it| runs(&it.name));

@@ -11,6 +11,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// The most that is read of an ignore file.
 const MAX_RULES: u64 = 1024 * 1024;
+/// How many such files apply in folders that lie in each other. More than this
+/// are no work of a person.
+const MAX_NESTED: usize = 256;
 /// Characters that make a pattern of a rule.
 const SIGNS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
@@ -24,6 +27,8 @@ pub struct IgnoreFile {
     names: Vec<Name>,
     own: OnceLock<Gitignore>,
     above: Option<Arc<Self>>,
+    /// How many files are above it.
+    depth: usize,
 }
 
 /// The verdict of ignore rules on a path.
@@ -102,7 +107,8 @@ impl IgnoreFile {
             .lines()
             .filter_map(|line| Name::of(&line.to_str_lossy()))
             .collect();
-        if names.is_empty() {
+        let depth = above.as_ref().map_or(0, |above| above.depth + 1);
+        if names.is_empty() || depth >= MAX_NESTED {
             return above;
         }
         Some(Arc::new(Self {
@@ -111,6 +117,7 @@ impl IgnoreFile {
             text,
             own: OnceLock::new(),
             above,
+            depth,
         }))
     }
 

@@ -78,6 +78,15 @@ impl Skipped {
         }
     }
 
+    /// Adds files that another part has skipped.
+    fn merge(&mut self, other: Self) {
+        for (reason, count) in other.counts {
+            *self.counts.entry(reason).or_default() += count;
+        }
+        let room = MAX_NAMED.saturating_sub(self.named.len());
+        self.named.extend(other.named.into_iter().take(room));
+    }
+
     pub(crate) fn sort(&mut self) {
         self.named.sort();
     }
@@ -149,9 +158,7 @@ pub(crate) fn files(
             return Err(error.to_string());
         }
         found.append(&mut visitor.found);
-        for (path, reason) in visitor.skipped {
-            skipped.add(path, reason);
-        }
+        skipped.merge(visitor.skipped);
     }
     found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     for (path, _) in found.drain(found.len().min(MAX_FILES)..) {
@@ -164,7 +171,7 @@ pub(crate) fn files(
 #[derive(Default)]
 struct Files {
     found: Vec<(String, Seen)>,
-    skipped: Vec<(String, Reason)>,
+    skipped: Skipped,
     /// Why the workspace itself cannot be listed.
     failure: Option<io::Error>,
 }
@@ -179,14 +186,15 @@ impl Visitor for Files {
         let path = found.path();
         let Ok(path) = path.to_str() else {
             let path = path.to_str_lossy().into_owned();
-            return self.skipped.push((path, Reason::Name));
+            return self.skipped.add(path, Reason::Name);
         };
-        let mut skip = |reason| self.skipped.push((path.to_owned(), reason));
+        let mut skip = |reason| self.skipped.add(path, reason);
         if found.kind() != Kind::File {
             return skip(Reason::NotAFile);
         }
         match found.metadata() {
             Ok(found) if found.size > MAX_FILE => skip(Reason::TooLarge),
+            Ok(_) if self.found.len() >= MAX_FILES => skip(Reason::TooMany),
             Ok(found) => {
                 let seen = Seen::new(found.size, found.modified);
                 self.found.push((path.to_owned(), seen));
@@ -201,7 +209,7 @@ impl Visitor for Files {
             LeftOut::Unreadable { path, .. } => {
                 let path = path.strip_suffix(b"/").unwrap_or(path);
                 let path = path.to_str_lossy().into_owned();
-                self.skipped.push((path, Reason::Unreadable));
+                self.skipped.add(path, Reason::Unreadable);
             }
             _ => {}
         }

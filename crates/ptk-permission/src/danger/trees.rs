@@ -103,6 +103,11 @@ impl Inspector<'_> {
                 _ => false,
             });
         if !is_removed {
+            if let Some(arg) = args.iter().find(|arg| arg.begins_unknown()) {
+                self.warn(format!(
+                    "what find does with {arg} is not known before it runs"
+                ));
+            }
             return;
         }
         let is_expression = |arg: &&Word| arg.start().starts_with(['-', '(', '!']);
@@ -170,10 +175,12 @@ impl Inspector<'_> {
                 self.refuse(format!("{name} -R {target} changes the whole machine"));
                 return;
             }
-            let files = self
-                .around
-                .files(target, &command.folder)
-                .unwrap_or_default();
+            let Some(files) = self.around.files(target, &command.folder) else {
+                self.warn(format!(
+                    "what {name} changes with {target} is not known before it runs"
+                ));
+                continue;
+            };
             for file in files {
                 let is_root = self.around.roots.contains(&file);
                 if let Some(why) = self

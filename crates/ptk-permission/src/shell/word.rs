@@ -106,6 +106,12 @@ impl Word {
         }
     }
 
+    /// Whether it may begin with anything, so that it may be an option, or no
+    /// word at all.
+    pub(crate) fn begins_unknown(&self) -> bool {
+        matches!(self.pieces.first(), Some(Piece::Unknown))
+    }
+
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }

@@ -278,6 +278,8 @@ fn shell(name: &str, args: &[Word], has_document: bool) -> Inside {
     match rest.first() {
         Some(text) if takes_text => joined(std::slice::from_ref(text), role),
         Some(file) if !takes_input && !is_input(file) && is_seen(file) => Inside::Nothing,
+        // It may be an option, with a text behind it.
+        Some(word) if !is_seen(word) => Inside::Blind,
         // The document is read on its own.
         _ if has_document => Inside::Commands(Vec::new(), role),
         _ => Inside::Blind,

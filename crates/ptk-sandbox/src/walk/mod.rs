@@ -35,6 +35,9 @@ const MAX_THREADS: usize = 12;
 /// How many files of a folder a thread takes at a time, if looking at one is
 /// real work.
 const BATCH: usize = 32;
+/// How long a path becomes before folders are opened from another one that is
+/// nearer to them: a longer path takes longer to open, and has a limit.
+const LONG: usize = 1024;
 
 /// What a walk sees.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +85,7 @@ pub struct WalkOptions {
 /// ```
 #[derive(Debug)]
 pub struct Walk {
-    root: Folder,
+    root: Arc<Folder>,
     /// The absolute path of the beginning, with a `/` at its end.
     prefix: Vec<u8>,
     /// Where the shown part of an absolute path begins.
@@ -103,8 +106,17 @@ struct Pending {
     /// The path relative to the beginning, with a `/` at its end unless it is
     /// empty.
     path: Box<[u8]>,
+    from: Ancestor,
     depth: usize,
     rules: IgnoreRules,
+}
+
+/// The folder that others are opened from.
+#[derive(Debug, Clone)]
+struct Ancestor {
+    folder: Arc<Folder>,
+    /// How long its path is.
+    length: usize,
 }
 
 /// Some files of one folder.
@@ -144,7 +156,7 @@ impl Walk {
         let workspace = with_slash(place.workspace().root());
         let is_inside = prefix.starts_with(&workspace);
         Ok(Self {
-            root: place.folder()?,
+            root: Arc::new(place.folder()?),
             prefix,
             shown: if is_inside { workspace.len() } else { 0 },
             options,
@@ -176,6 +188,10 @@ impl Walk {
     ) -> Vec<V> {
         let queue = Queue::new(WalkJob::Folder(Pending {
             path: Box::default(),
+            from: Ancestor {
+                folder: Arc::clone(&self.root),
+                length: 0,
+            },
             depth: 1,
             rules: self.rules.clone(),
         }));
@@ -233,7 +249,9 @@ impl<V: Visitor> Worker<'_, V> {
         self.path.clear();
         self.path.extend_from_slice(&walk.prefix);
         self.path.extend_from_slice(&pending.path);
-        let opened = walk.root.go_down(&pending.path.to_path_lossy());
+        let mut from = pending.from;
+        let below = pending.path.get(from.length..).unwrap_or_default();
+        let opened = from.folder.go_down(&below.to_path_lossy());
         let opened = opened.and_then(|folder| {
             folder.list(&mut self.names)?;
             Ok(folder)
@@ -245,6 +263,12 @@ impl<V: Visitor> Worker<'_, V> {
                 return self.visitor.left_out(LeftOut::Unreadable { path, error });
             }
         };
+        if below.len() > LONG {
+            from = Ancestor {
+                folder: Arc::clone(&folder),
+                length: pending.path.len(),
+            };
+        }
         let path = pending.path.strip_suffix(b"/");
         self.visitor.opened(path.unwrap_or_default());
         let rules = pending.rules.within(&folder, &self.names, &self.path);
@@ -278,6 +302,7 @@ impl<V: Visitor> Worker<'_, V> {
                 self.path.push(b'/');
                 more.push(WalkJob::Folder(Pending {
                     path: self.path.get(relative..).unwrap_or_default().into(),
+                    from: from.clone(),
                     depth: pending.depth + 1,
                     rules: rules.clone(),
                 }));

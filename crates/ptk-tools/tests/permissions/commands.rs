@@ -348,6 +348,37 @@ async fn a_value_that_may_be_another_stops_nothing_less() {
     }
 }
 
+/// What a variable holds may be what a rule forbids: it is asked about, though
+/// everything else runs.
+#[tokio::test]
+async fn what_a_variable_may_stand_for_is_asked_about() {
+    let rules = entries(&[
+        "deny bash(git push *)",
+        "deny edit(src/**)",
+        "deny read_file(secrets/**)",
+    ]);
+    let scene = Scene::with(Permissions::new(Mode::Auto).rules(rules));
+    for line in [
+        "C='git push'; nix-shell --run \"$C\"",
+        "X=git; ./run $X push",
+        "x=-c; s='git push'; bash $x \"$s\" <<E\n:\nE",
+        "X=GIT_EXTERNAL_DIFF=./e.sh; export $X; git diff",
+        "F=secrets/key; grep . $F",
+        "F=secrets/key; sort $F",
+        "F=secrets/key; python3 s.py $F",
+        "D=secrets; cd $D && grep . key",
+        "C=tee; echo x | $C src/main.rs",
+        "O=-i; sed $O s/a/b/ src/main.rs",
+        "X=of=src/main.rs; dd if=a $X",
+        "T='-t src'; cp $T a.txt",
+    ] {
+        assert_eq!(scene.verdict(line).await, "asks", "{line}");
+    }
+    for line in ["echo $X", "ls $X", "git diff", "cargo test"] {
+        assert_eq!(scene.verdict(line).await, "runs", "{line}");
+    }
+}
+
 #[tokio::test]
 async fn a_value_may_name_another_file() {
     let rules = entries(&["deny edit(src/**)", "deny read_file(src/**)"]);

@@ -3,7 +3,7 @@
 
 #![cfg(unix)]
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,7 +12,8 @@ use ptk_events::{EventType, Filter};
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_tools::{CallRequest, Limits};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
-use serde_json::json;
+use rustix::thread::CapabilitySet;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::scene::{Scene, strings, write};
@@ -92,13 +93,44 @@ async fn pipes_and_sockets_do_not_hold_a_search_up() {
     "#);
 }
 
+/// Runs something that may read and enter no more than permissions say, as the
+/// superuser may otherwise.
+fn ordinary(run: impl Future<Output = ()> + Send) {
+    let attempt = || {
+        let mut own = rustix::thread::capabilities(None).unwrap();
+        own.effective
+            .remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+        rustix::thread::set_capabilities(None, own).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(run);
+    };
+    // They are those of a thread, and of what it starts.
+    std::thread::scope(|scope| scope.spawn(attempt).join().unwrap());
+}
+
+#[test]
+fn an_unreadable_folder_is_counted_and_named() {
+    let scene = Scene::new(&[("a.txt", "needle\n"), ("closed/b.txt", "needle\n")]);
+    let closed = std::fs::Permissions::from_mode(0o000);
+    std::fs::set_permissions(scene.path("closed"), closed).unwrap();
+    ordinary(async {
+        let fields = scene.fields("grep", json!({"pattern": "needle"})).await;
+        assert_eq!(strings(&fields, "matches"), ["a.txt:1:needle"]);
+        assert_eq!(fields["skipped"]["unreadable"], 1);
+        let named = &strings(&fields["skipped"], "unreadable_first")[0];
+        assert!(named.starts_with("closed/: Permission denied"), "{named}");
+    });
+}
+
 #[tokio::test]
-async fn an_unreadable_folder_is_counted_and_named() {
+async fn no_folder_is_too_deep_to_be_searched() {
     let scene = Scene::new(&[("a.txt", "needle\n")]);
-    // Deeper than a path can be long, which even the superuser cannot read.
+    // Deeper than a path can be long.
     let name = "d".repeat(250);
     let script = format!(
-        "cd '{}' && for i in $(seq 20); do mkdir {name} && cd {name}; done",
+        "cd '{}' && for i in $(seq 20); do mkdir {name} && cd {name}; done; echo needle > deep.txt",
         scene.path("").display()
     );
     assert!(
@@ -109,10 +141,10 @@ async fn an_unreadable_folder_is_counted_and_named() {
             .success()
     );
     let fields = scene.fields("grep", json!({"pattern": "needle"})).await;
-    assert_eq!(strings(&fields, "matches"), ["a.txt:1:needle"]);
-    assert_eq!(fields["skipped"]["unreadable"], 1);
-    let named = &strings(&fields["skipped"], "unreadable_first")[0];
-    assert!(named.contains("name too long"), "{named}");
+    let matches = strings(&fields, "matches");
+    assert_eq!(matches[0], "a.txt:1:needle");
+    assert!(matches[1].ends_with("/deep.txt:1:needle"), "{matches:?}");
+    assert_eq!(fields["skipped"], Value::Null);
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! What cannot be undone is reported, and what is kept is bounded.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use ptk_undo::{Options, UndoError};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, unrecorded_async};
+use crate::scene::{Scene, become_ordinary, runtime, unrecorded, unrecorded_async};
 
 #[test]
 fn a_workspace_with_too_many_files_is_said_to_be_one() {
@@ -86,6 +87,24 @@ fn what_git_ignores_is_not_covered_and_that_is_said() {
         assert_eq!(scene.text(".env"), "SECRET=1");
         assert_eq!(scene.text("keep/a"), "a");
     });
+}
+
+/// Such a folder can be listed, but nothing in it can be looked at.
+#[test]
+fn a_folder_that_may_not_be_looked_into_is_not_covered_and_that_is_said() {
+    let scene = Scene::new();
+    scene.write("closed/a", "a");
+    let closed = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(scene.path("closed"), closed).unwrap();
+    unrecorded(|| {
+        become_ordinary();
+        runtime().block_on(async {
+            let result = scene.call("bash", json!({"command": "echo 1 > b"})).await;
+            assert_eq!(result.fields["undo"], "Undo does not cover closed.");
+        });
+        scene.undo().last().unwrap();
+    });
+    assert!(!scene.path("b").exists());
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use ptk_tools::{
     AllowAll, CallOutcome, CallRequest, Registry, ToolManager, ToolManagerBuilder, Typed,
 };
 use ptk_undo::{Options, Undo};
+use rustix::thread::CapabilitySet;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -120,6 +121,15 @@ pub(crate) fn unrecorded<T: Send>(run: impl FnOnce() -> T + Send) -> T {
         Ok(outcome) => outcome,
         Err(panic) => std::panic::resume_unwind(panic),
     })
+}
+
+/// From here on, this thread may read and enter no more than permissions say, as
+/// the superuser may otherwise.
+pub(crate) fn become_ordinary() {
+    let mut own = rustix::thread::capabilities(None).unwrap();
+    own.effective
+        .remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+    rustix::thread::set_capabilities(None, own).unwrap();
 }
 
 /// The same for what waits.

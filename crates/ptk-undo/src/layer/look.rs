@@ -267,8 +267,11 @@ impl LayerInspection<'_> {
                 self.push(path.clone(), settle, Some(there), change);
             }
             self.open_up(node, &path)?;
-            let (upper, lower) = (upper.enter(name)?, lower.enter(name)?);
-            return self.folder(&upper, Some(&lower), &path, &coverage);
+            let entered = upper.enter(name).and_then(|upper| {
+                let lower = lower.enter(name)?;
+                self.folder(&upper, Some(&lower), &path, &coverage)
+            });
+            return self.unless_closed(entered, &path);
         }
         let before = self.make_room(lower, there, name, &path, &coverage);
         self.uncovered(&coverage, &path);
@@ -280,8 +283,26 @@ impl LayerInspection<'_> {
         self.push(path.clone(), LayerEntry::Create, None, change);
         self.push(path.clone(), settle, None, None);
         self.open_up(node, &path)?;
-        let upper = upper.enter(name)?;
-        self.folder(&upper, None, &path, &coverage)
+        let entered = upper
+            .enter(name)
+            .and_then(|upper| self.folder(&upper, None, &path, &coverage));
+        self.unless_closed(entered, &path)
+    }
+
+    /// The outcome for a folder. One that may not be looked into is not opened
+    /// to be shown: that it changes is all that can be said.
+    fn unless_closed(&mut self, entered: io::Result<()>, path: &Path) -> io::Result<()> {
+        match entered {
+            Err(error)
+                if self.attempt == Attempt::Show
+                    && error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                let name = self.part.name(path).display().to_string();
+                self.look.uncovered.push(name);
+                Ok(())
+            }
+            entered => entered,
+        }
     }
 
     /// Removes a file where a folder is to be; returns what it was.
@@ -368,11 +389,14 @@ impl LayerInspection<'_> {
             return Ok(());
         }
         self.open(lower, name, &path, &there)?;
-        let folder = lower.enter(name)?;
-        let inside = coverage.inside(&folder, &path);
-        for (name, there) in folder.nodes()? {
-            self.gone(&folder, &name, path.join(&name), there, &inside)?;
-        }
+        let entered = lower.enter(name).and_then(|folder| {
+            let inside = coverage.inside(&folder, &path);
+            for (name, there) in folder.nodes()? {
+                self.gone(&folder, &name, path.join(&name), there, &inside)?;
+            }
+            Ok(())
+        });
+        self.unless_closed(entered, &path)?;
         let change = self.change(&coverage, &path, before, State::Missing);
         self.push(path, LayerEntry::RemoveFolder, Some(there), change);
         Ok(())

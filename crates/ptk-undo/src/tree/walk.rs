@@ -55,6 +55,8 @@ struct Found<'a> {
     tree: Tree,
     /// What is known of the folder that was opened last.
     known: &'a [Entry],
+    /// Whether that folder can be listed, but what is in it not looked at.
+    is_closed: bool,
     error: Option<WalkError>,
 }
 
@@ -98,6 +100,11 @@ pub(crate) fn look(
     }
     tree.folders.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     tree.uncovered.sort_unstable();
+    // What lies in an uncovered folder need not be named.
+    tree.uncovered.dedup_by(|inner, outer| {
+        let below = inner.strip_prefix(&**outer);
+        below.is_some_and(|below| below.starts_with(b"/"))
+    });
     Ok(tree)
 }
 
@@ -113,7 +120,17 @@ impl<'a> Found<'a> {
             look,
             tree: Tree::default(),
             known: &[],
+            is_closed: false,
             error: None,
+        }
+    }
+
+    /// Does not cover the folder that was opened last.
+    fn close(&mut self) {
+        if !std::mem::replace(&mut self.is_closed, true)
+            && let Some(folder) = self.tree.folders.pop()
+        {
+            self.tree.uncovered.push(folder.path);
         }
     }
 
@@ -146,6 +163,7 @@ impl Visitor for Found<'_> {
     fn opened(&mut self, path: &[u8]) {
         let known = self.look.known.folder(path);
         self.known = known.map_or(&[], |known| &known.entries);
+        self.is_closed = false;
         self.tree.folders.push(Folder {
             path: path.into(),
             entries: Vec::new(),
@@ -156,6 +174,7 @@ impl Visitor for Found<'_> {
         let node = match found.node() {
             Ok(Some(node)) => node,
             Ok(None) => return,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.close(),
             Err(error) => {
                 let path = String::from_utf8_lossy(found.path()).into_owned();
                 return self.fail(WalkError::Folder { path, error });
@@ -165,7 +184,9 @@ impl Visitor for Found<'_> {
             return self.fail(error);
         }
         let entry = self.look.entry(found, &node, self.known);
-        if let Some(folder) = self.tree.folders.last_mut() {
+        if !self.is_closed
+            && let Some(folder) = self.tree.folders.last_mut()
+        {
             folder.entries.push(entry);
         }
     }

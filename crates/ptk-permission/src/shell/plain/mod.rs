@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<Vec<PlainCommand>> {
 }
 
 /// Whether two readings of a text found the same commands. The order does not
-/// matter, nor how often a command was found: loops are read once per value.
+/// matter, nor how often a command was found.
 pub(super) fn agree(plain: &[PlainCommand], read: &[&ShellCommand]) -> bool {
     plain
         .iter()

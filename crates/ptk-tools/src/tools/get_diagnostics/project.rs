@@ -1,6 +1,7 @@
 //! What there is to check: the files of the workspace by name, as far as a
 //! short look goes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -12,6 +13,8 @@ use crate::{CallContext, ToolError};
 /// How deep projects are looked for: files of the workspace itself, and of six
 /// levels of folders in it.
 const MAX_DEPTH: usize = 7;
+/// How deep they are looked for in any case.
+const NEAR: usize = 3;
 /// Files that are looked at.
 const MAX_FILES: u64 = 50_000;
 /// Folders that hold code of others, or generated files.
@@ -134,14 +137,19 @@ fn files(root: &Place) -> Vec<PathBuf> {
         depth: MAX_DEPTH,
         everything: false,
     };
-    let Ok(walk) = Walk::new(root, options, IgnoreRules::above(root)) else {
-        return Vec::new();
-    };
-    let visitors = walk.run(|files| files < MAX_FILES, Files::default);
-    let mut found: Vec<PathBuf> = visitors.into_iter().flat_map(|it| it.0).collect();
-    found.sort_by_cached_key(|path| (path.components().count(), path.clone()));
+    let mut found = BTreeSet::new();
+    // First what is near: a large folder must not use up the limit before.
+    for depth in [NEAR, MAX_DEPTH] {
+        let options = WalkOptions { depth, ..options };
+        let Ok(walk) = Walk::new(root, options, IgnoreRules::above(root)) else {
+            return Vec::new();
+        };
+        let visitors = walk.run(|files| files < MAX_FILES, Files::default);
+        let paths = visitors.into_iter().flat_map(|it| it.0);
+        found.extend(paths.map(|path| (path.components().count(), path)));
+    }
     let root = root.absolute();
-    found.iter().map(|path| root.join(path)).collect()
+    found.iter().map(|(_, path)| root.join(path)).collect()
 }
 
 /// Collects files, but enters no hidden folders and none with code of others.
