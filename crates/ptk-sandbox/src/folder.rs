@@ -295,24 +295,12 @@ mod kernel {
             let kind = match entry.file_type() {
                 FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(Kind::Other, |stat| {
-                        kind(FileType::from_raw_mode(stat.st_mode))
+                        Kind::of_entry(FileType::from_raw_mode(stat.st_mode))
                     }),
-                known => kind(known),
+                known => Kind::of_entry(known),
             };
             names.push(name.to_bytes(), kind);
         }
         Ok(())
-    }
-
-    fn kind(file_type: FileType) -> Kind {
-        match file_type {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            FileType::Fifo => Kind::Pipe,
-            FileType::Socket => Kind::Socket,
-            FileType::CharacterDevice | FileType::BlockDevice => Kind::Device,
-            FileType::Unknown => Kind::Other,
-        }
     }
 }

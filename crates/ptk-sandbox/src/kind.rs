@@ -59,6 +59,24 @@ impl Kind {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl Kind {
+    /// The kind of an entry, as the kernel tells it.
+    pub(crate) fn of_entry(file_type: rustix::fs::FileType) -> Self {
+        use rustix::fs::FileType;
+
+        match file_type {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Folder,
+            FileType::Symlink => Self::Link,
+            FileType::Fifo => Self::Pipe,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice | FileType::BlockDevice => Self::Device,
+            FileType::Unknown => Self::Other,
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -501,7 +501,7 @@ Examples:
 const UNDO_EXAMPLES: &str = "\
 Without a flag, the last call that changed files in this workspace is taken
 back; once more, the one before it. Contents, permissions, links and folders
-are put back as they were. If somebody else has changed one of the files since,
+are put back as they were. If others have changed one of the files since,
 nothing is done, and it is said which. An undo can be undone by its own id.
 
 Exit codes: 0 undone, 1 not undone, 2 wrong usage.
@@ -579,7 +579,7 @@ Examples:
 const RESUME_EXAMPLES: &str = "\
 A run that was killed, or that ran out of time, goes on where it was. No call that
 ended is run again. One that may or may not have happened is run again if it only
-reads; otherwise you are asked, and if nobody can be asked, the model is told.
+reads; otherwise you are asked; where that is not possible, the model is told.
 
 Examples:
   ptk resume
@@ -597,7 +597,7 @@ Examples:
   ptk probe --model fast --dialects ptk,hermes,xml --dry-run";
 
 const REPLAY_EXAMPLES: &str = "\
-Nothing is run and nobody is asked: each reply of the model is read once more, by
+Nothing is run and no question is asked: each reply of the model is read once more, by
 today's parser and for today's tools, and each call is judged by today's rules.
 
 Exit codes: 0 nothing differs, 1 something does, 2 wrong usage.

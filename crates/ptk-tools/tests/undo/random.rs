@@ -143,7 +143,7 @@ impl Act {
     }
 
     /// Does the act as another program.
-    fn by_somebody(&self, scene: &Scene) {
+    fn by_others(&self, scene: &Scene) {
         let command = match self {
             Self::Write(name, text) => {
                 format!(
@@ -249,7 +249,7 @@ proptest! {
             if *is_call {
                 runtime.block_on(act.run(scene));
             } else {
-                act.by_somebody(scene);
+                act.by_others(scene);
             }
         }
         let before = scene.picture();

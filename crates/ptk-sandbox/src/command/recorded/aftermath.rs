@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{FileType, Stat, fstat, lstat, statfs};
+use rustix::fs::{Stat, fstat, lstat, statfs};
 use rustix::io::Errno;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
@@ -101,25 +101,13 @@ fn found(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
 
 fn node(stat: &Stat) -> Node {
     Node {
-        kind: kind_of(kind(stat)),
+        kind: Kind::of_entry(kind(stat)),
         mode: stat.st_mode & 0o7777,
         size: u64::try_from(stat.st_size).unwrap_or_default(),
         owner: (stat.st_uid, stat.st_gid),
         modified: (stat.st_mtime, nanoseconds(stat.st_mtime_nsec)),
         changed: (stat.st_ctime, nanoseconds(stat.st_ctime_nsec)),
         inode: stat.st_ino,
-    }
-}
-
-pub(super) fn kind_of(kind: FileType) -> Kind {
-    match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Link,
-        FileType::Fifo => Kind::Pipe,
-        FileType::Socket => Kind::Socket,
-        FileType::CharacterDevice | FileType::BlockDevice => Kind::Device,
-        FileType::Unknown => Kind::Other,
     }
 }
 

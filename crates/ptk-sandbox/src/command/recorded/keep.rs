@@ -11,12 +11,13 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, Stat, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::Recording;
-use super::aftermath::{self, Looking, kind_of, nanoseconds};
+use super::aftermath::{self, Looking, nanoseconds};
 use super::cover::{Cover, Covered, LOOKING, READING, RULES, split};
 use super::names::Names;
 use super::pack::{Aftermath, Before, Record, Writer};
 use super::refused::Refused;
 use super::resolve::{self, Paths, Spot, kind};
+use crate::kind::Kind;
 use crate::restore::Attributes;
 
 /// Writes down what is at paths before they change.
@@ -317,7 +318,7 @@ impl Keep {
                 let target = target?.into_bytes();
                 self.write(path, &Before::Link { attributes, target })
             }
-            other => self.write(path, &Before::Special(kind_of(other).to_string())),
+            other => self.write(path, &Before::Special(Kind::of_entry(other).to_string())),
         }
     }
 
