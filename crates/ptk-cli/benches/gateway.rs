@@ -137,10 +137,7 @@ struct Bare {
 
 /// A proxy that parses JSON both ways, and does nothing else with it.
 async fn bare(upstream: &str) -> Result<(), Anything> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .tcp_nodelay(true)
-        .build()?;
+    let client = ptk_http::client().no_proxy().tcp_nodelay(true).build()?;
     let url = format!("{upstream}/v1/chat/completions");
     let router = Router::new()
         .route("/v1/chat/completions", post(pass))
@@ -403,10 +400,7 @@ async fn compare() -> Result<(), Anything> {
     let model = Server::own(&["model", "0"])?;
     let bare = Server::own(&["bare", &model.url])?;
     let gateway = Server::gateway(&model.url, &folder)?;
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .tcp_nodelay(true)
-        .build()?;
+    let client = ptk_http::client().no_proxy().tcp_nodelay(true).build()?;
     for server in [&bare, &gateway] {
         load(&client, &server.url, &request(false), 200).await?;
     }
@@ -491,10 +485,7 @@ async fn slow(streams: usize, seconds: u64) -> Result<(), Anything> {
     let pause = (seconds * 1000 / PIECES as u64).to_string();
     let model = Server::own(&["model", &pause])?;
     let gateway = Server::gateway(&model.url, &folder)?;
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .tcp_nodelay(true)
-        .build()?;
+    let client = ptk_http::client().no_proxy().tcp_nodelay(true).build()?;
     let start = Instant::now();
     let url = format!("{}/v1/chat/completions", gateway.url);
     let asked = (0..streams).map(|_| {
@@ -549,7 +540,7 @@ async fn restart() -> Result<(), Anything> {
     let mut model = Server::own(&["model", "0"])?;
     let port = model.url.rsplit(':').next().unwrap_or_default().to_owned();
     let gateway = Server::gateway(&model.url, &folder)?;
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = ptk_http::client().no_proxy().build()?;
     let start = Instant::now();
     let askers = (0..8).map(|_| {
         let (client, url) = (client.clone(), gateway.url.clone());

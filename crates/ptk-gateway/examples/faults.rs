@@ -601,7 +601,7 @@ async fn ask(
     let serving = tokio::spawn(async move {
         gateway.serve(listener, async { drop(ended.await) }).await;
     });
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = ptk_http::client().no_proxy().build()?;
     let url = format!("http://{address}{}", face.path());
     let response = client
         .post(url)

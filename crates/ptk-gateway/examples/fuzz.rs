@@ -352,7 +352,7 @@ async fn main() -> Result<(), Anything> {
         servers.push(format!("http://{}", listener.local_addr()?));
         tokio::spawn(async move { gateway.serve(listener, std::future::pending()).await });
     }
-    let client = reqwest::Client::builder().no_proxy().build()?;
+    let client = ptk_http::client().no_proxy().build()?;
     let seeds = seeds();
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();

@@ -310,7 +310,7 @@ fn range(response: &Response) -> Option<(u64, Option<u64>)> {
 }
 
 fn client(address: &Address) -> Result<Client, PullError> {
-    let mut client = Client::builder()
+    let mut client = ptk_http::client()
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
         .referer(false)

@@ -81,6 +81,8 @@ impl Telemetry {
             endpoint: base.clone(),
             source,
         };
+        // The exporters build their HTTP clients themselves.
+        ptk_http::choose_cryptography();
         let spans = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)

@@ -54,7 +54,7 @@ impl Before {
     }
 
     async fn post(&self, at: &str, body: &Value) -> (u16, String) {
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = ptk_http::client().no_proxy().build().unwrap();
         let request = client.post(format!("{}{at}", self.base));
         let request = request.header("anthropic-beta", "thoughts-2026-01-01");
         let response = request.body(body.to_string()).send().await.unwrap();

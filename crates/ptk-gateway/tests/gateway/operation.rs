@@ -28,7 +28,7 @@ async fn ask(scene: &Scene, headers: &[(&str, &str)]) -> (u16, String) {
 }
 
 async fn send(scene: &Scene, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = ptk_http::client().no_proxy().build().unwrap();
     let mut request = client.post(format!("{}{PATH}", scene.base)).json(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -372,7 +372,7 @@ async fn slow(
 /// The stream of a response. Its connection is dropped with it.
 async fn stream(base: &str, mut body: Value) -> BoxStream<'static, reqwest::Result<bytes::Bytes>> {
     body["stream"] = json!(true);
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = ptk_http::client().no_proxy().build().unwrap();
     let request = client.post(format!("{base}{PATH}")).json(&body);
     request.send().await.unwrap().bytes_stream().boxed()
 }
@@ -393,7 +393,7 @@ async fn a_stream_that_is_under_way_is_finished_before_it_ends() {
     let mut text = String::from_utf8(pieces.next().await.unwrap().unwrap().to_vec()).unwrap();
     drop(end);
     // New connections are refused, once it has noticed its end.
-    while reqwest::Client::builder()
+    while ptk_http::client()
         .no_proxy()
         .build()
         .unwrap()

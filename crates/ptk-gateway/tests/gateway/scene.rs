@@ -59,7 +59,7 @@ impl Scene {
         tokio::spawn(async move { gateway.serve(listener, std::future::pending()).await });
         Self {
             base,
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            client: ptk_http::client().no_proxy().build().unwrap(),
             model,
         }
     }

@@ -373,7 +373,7 @@ fn wire(kind: Kind, grammar: Grammar) -> Arc<dyn Wire> {
 }
 
 fn client(timeouts: Timeouts, base: &Url) -> Result<Client, SetupError> {
-    let mut client = Client::builder()
+    let mut client = ptk_http::client()
         .connect_timeout(timeouts.connect)
         .tcp_nodelay(true)
         // A key is not sent to another server.

@@ -1,7 +1,7 @@
 //! Google's Gemini API.
 
 use ptk_llm::http::Kind;
-use ptk_llm::{FinishReason, LlmErrorKind, complete};
+use ptk_llm::{FinishReason, LlmErrorKind, Provider as _, complete};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server, conversation, replied};
@@ -91,4 +91,14 @@ async fn a_request_has_the_form_that_the_api_wants() {
         sent.head
     );
     insta::assert_snapshot!(serde_json::to_string_pretty(&sent.body).unwrap());
+}
+
+#[tokio::test]
+async fn models_are_listed_by_the_names_that_requests_take() {
+    let list = json!({"models": [{"name": "models/gemini-2.5-flash"}, {"name": "tuned"}]});
+    let answer = Answer::new("200 OK", "application/json", list.to_string());
+    let server = Server::new(vec![answer]);
+    let models = server.provider(Kind::Gemini).models().await;
+    assert_eq!(models.unwrap(), ["gemini-2.5-flash", "tuned"]);
+    assert!(server.asked().path.ends_with("/models"));
 }

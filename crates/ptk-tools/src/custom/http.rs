@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use ptk_protocol::{Arguments, ToolSpec};
+use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -168,7 +168,7 @@ impl HttpTool {
 
     async fn ask(&self, context: &CallContext, args: &Arguments) -> Result<Fields, ToolError> {
         let (url, body) = self.address(args)?;
-        let client = Client::builder()
+        let client = ptk_http::client()
             .timeout(self.timeout)
             .redirect(Policy::custom(same_origin))
             .build()
