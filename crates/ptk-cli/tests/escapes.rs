@@ -36,6 +36,19 @@ fn nothing_gets_out_where_there_are_no_namespaces() {
     only_by_root(Who::Bare);
 }
 
+/// PTK's own keys are not even read in a workspace that holds them.
+#[test]
+fn nothing_reads_the_keys() {
+    Scene::new(Who::Same).try_keys();
+}
+
+#[test]
+fn nothing_reads_the_keys_as_an_ordinary_user() {
+    if escape::is_root() {
+        Scene::new(Who::Nobody).try_keys();
+    }
+}
+
 /// A program that makes random attempts changes nothing either.
 #[test]
 fn a_program_with_a_free_hand_changes_nothing() {

@@ -29,6 +29,7 @@
 //! | [`shell`] | the commands in a command line |
 //! | [`danger`] | what a command is about to destroy |
 //! | `rule`, `rules`, `declaration`, `user_file` | one rule, the rules in force, those of a configuration, and the user's file of rules |
+//! | `toml_file` | TOML that people edit, and programs change |
 //! | `stopping` | which rule stops a call, or may |
 //! | `call`, `git`, `repositories` | the files that a call is about, those of git and of nested repositories among them |
 //! | `hidden`, `neutral` | commands in the arguments of others, and commands that change nothing |
@@ -55,6 +56,7 @@ mod runs_later;
 pub mod shell;
 mod signature;
 mod stopping;
+mod toml_file;
 mod user_file;
 
 use std::path::PathBuf;
@@ -77,7 +79,8 @@ pub use rule::{Rule, RuleError};
 pub use rules::{Action, Entry};
 pub use runs_later::{LaterEffect, RUN_LATER, RunsLater, refused_to_commands, runs_later};
 pub use signature::Signature;
-pub use user_file::{FileError, UserFile};
+pub use toml_file::{FileError, TomlFile};
+pub use user_file::UserFile;
 
 /// A question to the approver before a call with effects runs.
 #[derive(Debug, Clone, Copy)]

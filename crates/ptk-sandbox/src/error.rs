@@ -129,6 +129,9 @@ pub enum PathError {
     /// The system denied access.
     #[error("Cannot {attempt} {path}: permission denied")]
     PermissionDenied { attempt: Attempt, path: String },
+    /// The file holds the user's keys.
+    #[error("Cannot {attempt} {path}: it holds the user's keys, which are closed to tools")]
+    Secret { attempt: Attempt, path: String },
     /// The file is write-protected for all users, though it could be replaced.
     #[error("Cannot {attempt} {path}: it is read-only")]
     ReadOnlyFile { attempt: Attempt, path: String },
@@ -184,7 +187,9 @@ impl PathError {
             Self::PermissionDenied { .. }
             | Self::ReadOnlyFile { .. }
             | Self::ReadOnlyRoot { .. } => ErrorKind::Permission,
-            Self::Traversal { .. } | Self::Outside { .. } => ErrorKind::Security,
+            Self::Traversal { .. } | Self::Outside { .. } | Self::Secret { .. } => {
+                ErrorKind::Security
+            }
             Self::NoSpace { .. } | Self::Io { .. } => ErrorKind::System,
         }
     }
@@ -215,6 +220,7 @@ impl PathError {
             Self::PermissionDenied { .. } => {
                 "Ask the user to change the permissions, or choose another path."
             }
+            Self::Secret { .. } => "Go on without it; the user's keys are not needed.",
             Self::ReadOnlyFile { .. } => {
                 "If it is meant to change, make it writable first (chmod u+w)."
             }
@@ -242,6 +248,7 @@ impl PathError {
             | Self::Outside { attempt, .. }
             | Self::LinkLoop { attempt, .. }
             | Self::PermissionDenied { attempt, .. }
+            | Self::Secret { attempt, .. }
             | Self::ReadOnlyFile { attempt, .. }
             | Self::ReadOnlyRoot { attempt, .. }
             | Self::RootItself { attempt, .. }

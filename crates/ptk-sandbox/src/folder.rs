@@ -17,6 +17,7 @@ use crate::kind::Kind;
 use crate::node::Node;
 use crate::place::{Last, Place};
 use crate::read::{Metadata, reading};
+use crate::secrets::SecretFiles;
 use crate::workspace::Workspace;
 
 /// An open folder in a root of a workspace. Folders and files below it are
@@ -24,6 +25,8 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub struct Folder {
     pub(crate) dir: Dir,
+    /// Files that are not opened.
+    pub(crate) secrets: SecretFiles,
 }
 
 impl Workspace {
@@ -37,6 +40,7 @@ impl Workspace {
         let root = root.ok_or(io::ErrorKind::NotFound)?;
         Ok(Folder {
             dir: root.dir.try_clone()?,
+            secrets: self.secrets().files(),
         })
     }
 }
@@ -49,9 +53,11 @@ impl Place {
     ///
     /// If it is not a folder, leads outside, or must not be entered.
     pub fn folder(&self) -> Result<Folder, PathError> {
+        let secrets = self.workspace().secrets().files();
         self.within(Attempt::List, Last::Follow, |dir, path| {
             Ok(Folder {
                 dir: dir.open_dir(path)?,
+                secrets: secrets.clone(),
             })
         })
     }
@@ -66,6 +72,7 @@ impl Folder {
     pub fn private(path: &Path) -> io::Result<Self> {
         Ok(Self {
             dir: Dir::open_ambient_dir(path, ambient_authority())?,
+            secrets: SecretFiles::default(),
         })
     }
 
@@ -116,6 +123,7 @@ impl Folder {
     pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
         Ok(Self {
             dir: self.dir.open_dir_nofollow(name)?,
+            secrets: self.secrets.clone(),
         })
     }
 
@@ -133,13 +141,17 @@ impl Folder {
         };
         #[cfg(not(target_os = "linux"))]
         let dir = self.go_down_by_names(path)?.dir;
-        Ok(Self { dir })
+        Ok(Self {
+            dir,
+            secrets: self.secrets.clone(),
+        })
     }
 
     /// The same, name by name: where it cannot be done in one step.
     fn go_down_by_names(&self, path: &Path) -> io::Result<Self> {
         let mut folder = Self {
             dir: self.dir.try_clone()?,
+            secrets: self.secrets.clone(),
         };
         for part in path.components() {
             match part {
@@ -155,7 +167,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If there is none, or it must not be read.
+    /// If there is none, it must not be read, or it holds the user's keys.
     pub fn open(&self, name: &OsStr) -> io::Result<File> {
         Ok(self.open_sized(name)?.0)
     }
@@ -164,13 +176,15 @@ impl Folder {
     pub(crate) fn open_sized(&self, name: &OsStr) -> io::Result<(File, u64)> {
         let mut options = reading();
         options.follow(FollowSymlinks::No);
-        let file = self.dir.open_with(name, &options)?.into_std();
+        let file = self.dir.open_with(name, &options)?;
         let metadata = file.metadata()?;
-        if metadata.is_file() {
-            Ok((file, metadata.len()))
-        } else {
-            Err(io::Error::other("it is not a regular file"))
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
         }
+        if self.secrets.hold_under(name, &metadata) {
+            return Err(io::Error::other("it holds the user's keys"));
+        }
+        Ok((file.into_std(), metadata.len()))
     }
 
     /// The target of a link in it.

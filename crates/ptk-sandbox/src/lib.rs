@@ -47,11 +47,13 @@
 //! | `fingerprint` | whether a file is still what it was |
 //! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
-//! | `state_folder` | where PTK keeps its state, outside of any workspace |
+//! | `secrets` | the user's keys, which no tool reads or writes |
+//! | `config_folder`, `state_folder` | where PTK finds its configuration, and where it keeps its state |
 //! | `error` | what can go wrong, and what to do about it |
 
 #[cfg(unix)]
 pub mod command;
+mod config_folder;
 pub mod confine;
 mod error;
 mod fingerprint;
@@ -69,6 +71,7 @@ mod rename;
 mod resolve;
 mod restore;
 mod scratch;
+mod secrets;
 mod state_folder;
 mod target;
 mod temporary;
@@ -76,6 +79,7 @@ pub mod walk;
 mod workspace;
 mod write;
 
+pub use config_folder::{config_folder, key_file};
 pub use error::{Attempt, ErrorKind, PathError, WorkspaceError};
 pub use fingerprint::{Fingerprint, Stamp};
 pub use folder::Folder;

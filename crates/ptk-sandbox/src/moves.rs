@@ -23,6 +23,7 @@ impl Workspace {
         let root = root.ok_or(io::ErrorKind::PermissionDenied)?;
         Ok(Folder {
             dir: root.dir.try_clone()?,
+            secrets: self.secrets().files(),
         })
     }
 }

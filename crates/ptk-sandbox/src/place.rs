@@ -94,6 +94,13 @@ impl Place {
         }
     }
 
+    pub(crate) fn secret(&self, attempt: Attempt) -> PathError {
+        PathError::Secret {
+            attempt,
+            path: self.shown(),
+        }
+    }
+
     /// The path as messages show it.
     pub(crate) fn shown(&self) -> String {
         shown(&self.name())

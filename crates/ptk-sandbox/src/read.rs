@@ -80,13 +80,15 @@ fn open_regular(dir: &Dir, path: &Path) -> io::Result<Result<File, Kind>> {
 impl Place {
     /// Opens a regular file for reading. Links are followed as long as they
     /// stay in the workspace. Pipes, sockets and devices are refused, and never
-    /// waited for.
+    /// waited for. The user's keys are refused, whatever name leads to them.
     ///
     /// # Errors
     ///
-    /// If there is no such file, it is not a regular one, leads outside, or
-    /// cannot be read.
+    /// If there is no such file, it is not a regular one, leads outside, holds
+    /// the user's keys, or cannot be read.
     pub fn open(&self) -> Result<File, PathError> {
+        let secrets = self.workspace().secrets();
+        let before = secrets.files();
         let opened = self.within(Attempt::Read, Last::Follow, |dir, path| {
             // The look beforehand spares devices the opening, which may have
             // an effect of its own. The one afterwards is what counts.
@@ -96,7 +98,14 @@ impl Place {
             }
             open_regular(dir, path)
         })?;
-        opened.map_err(|kind| kind.refused(Attempt::Read, self.shown()))
+        let file = opened.map_err(|kind| kind.refused(Attempt::Read, self.shown()))?;
+        let metadata = cap_std::fs::Metadata::from_file(&file);
+        let metadata = metadata.map_err(|error| self.failed(Attempt::Read, error))?;
+        // The keys may have been stored anew meanwhile.
+        if before.hold(&metadata) || secrets.files().hold(&metadata) {
+            return Err(self.secret(Attempt::Read));
+        }
+        Ok(file)
     }
 
     /// What is known of the file, or of the one that a link leads to.

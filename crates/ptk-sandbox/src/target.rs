@@ -69,6 +69,13 @@ impl Place {
             .try_clone()
             .and_then(|root| names.try_fold(root, |folder, name| step(&folder, name, missing)))
             .map_err(|error| self.failed(attempt, error))?;
+        let secrets = self.workspace().secrets();
+        let there = folder.symlink_metadata(name);
+        if there.is_ok_and(|there| secrets.files().hold(&there))
+            || secrets.real_paths().contains(&real.absolute())
+        {
+            return Err(self.secret(attempt));
+        }
         Ok(Target {
             folder,
             name: name.to_owned(),

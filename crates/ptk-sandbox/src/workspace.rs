@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::error::WorkspaceError;
 use crate::scratch::Scratch;
+use crate::secrets::Secrets;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
@@ -97,6 +98,7 @@ impl Root {
 struct Roots {
     first: Arc<Root>,
     more: Vec<Arc<Root>>,
+    secrets: Secrets,
 }
 
 /// The folders that tools may work in. Cheap to clone.
@@ -106,6 +108,9 @@ struct Roots {
 ///
 /// Where roots lie within each other, the innermost one says what may be done:
 /// a read-only folder inside a workspace that can be written stays as it is.
+///
+/// The file with the user's keys is neither read nor written, even where it
+/// lies in one of the folders.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     roots: Arc<Roots>,
@@ -124,6 +129,7 @@ impl Workspace {
             roots: Arc::new(Roots {
                 first,
                 more: Vec::new(),
+                secrets: Secrets::of_user(),
             }),
         })
     }
@@ -166,6 +172,17 @@ impl Workspace {
         })
     }
 
+    /// The same workspace, in which a file with secrets is neither read nor
+    /// written, by whatever name. It need not exist.
+    #[must_use]
+    pub fn hiding(self, file: impl AsRef<Path>) -> Self {
+        let mut roots = Arc::unwrap_or_clone(self.roots);
+        roots.secrets = roots.secrets.and(file.as_ref());
+        Self {
+            roots: Arc::new(roots),
+        }
+    }
+
     /// The folder for temporary files, if there is one.
     #[must_use]
     pub fn temporary(&self) -> Option<&Path> {
@@ -187,6 +204,10 @@ impl Workspace {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Root>> {
         std::iter::once(&self.roots.first).chain(&self.roots.more)
+    }
+
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.roots.secrets
     }
 
     pub(crate) fn allowed(&self) -> Vec<PathBuf> {

@@ -348,6 +348,57 @@ impl Scene {
         assert!(count >= 200, "{count} attempts");
     }
 
+    /// Makes the attempts on PTK's own keys, in a workspace that holds them.
+    pub(crate) fn try_keys(mut self) {
+        self.put_keys();
+        let before = self.seen();
+        let keys = self.workspace.join(attempts::credentials::KEYS);
+        let config = format!("workspace/{}", attempts::credentials::CONFIG);
+        let mut escapes = Vec::new();
+        let scripts = attempts::credentials::ON_KEYS.iter();
+        let scripts = scripts.map(|(name, script)| {
+            let script = self.filled(script);
+            (
+                *name,
+                "bash",
+                Some(script),
+                json!({"command": "bash ./attempt"}),
+            )
+        });
+        let calls = attempts::credentials::CALLS_ON_KEYS.iter();
+        let calls = calls.map(|(tool, args)| {
+            let args = serde_json::from_str(&self.filled(args)).unwrap();
+            (*tool, *tool, None, args)
+        });
+        for (name, tool, script, args) in scripts.chain(calls).collect::<Vec<_>>() {
+            let is_script = script.is_some();
+            if let Some(script) = script {
+                fs::write(self.workspace.join("attempt"), script).unwrap();
+            }
+            let result = self.run_with(&config, tool, &args);
+            assert!(
+                !is_script || result["sandbox"] == "full",
+                "{name}: {result}"
+            );
+            escapes.extend(self.check(name, &result, &before));
+            let content = fs::read_to_string(&keys).ok();
+            if content.is_none_or(|content| !content.contains(SECRET)) {
+                escapes.push(format!("{name}: it changed the keys: {result}"));
+            }
+        }
+        assert!(escapes.is_empty(), "{}", escapes.join("\n"));
+    }
+
+    /// Puts PTK's own keys into the workspace.
+    fn put_keys(&self) {
+        let keys = self.workspace.join(attempts::credentials::KEYS);
+        let folder = keys.parent().unwrap();
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("ptk.toml"), CONFIGURATION).unwrap();
+        fs::write(&keys, json!({"openai": SECRET}).to_string()).unwrap();
+        self.give_away();
+    }
+
     /// Lets a program make random attempts for this long.
     pub(crate) fn fuzz(mut self, seconds: u64, rounds: u64) {
         let mut before = self.seen();
@@ -478,11 +529,16 @@ pub(crate) fn try_free() {
         attempts::HARMFUL,
     ]
     .concat();
-    for (name, script) in attempts::scripts() {
+    let on_keys = attempts::credentials::ON_KEYS.iter();
+    let on_keys = on_keys.map(|(name, script)| ((*name).to_owned(), (*script).to_owned()));
+    for (name, script) in attempts::scripts().into_iter().chain(on_keys) {
         if left_out.contains(&&*name) || name.starts_with("call ") {
             continue;
         }
         let mut scene = Scene::new(Who::Nobody);
+        if name.contains("keys") {
+            scene.put_keys();
+        }
         let before = scene.seen();
         let (told, is_whole) = scene.run_free(&script);
         let mut escape = scene.escape(&told, &before);

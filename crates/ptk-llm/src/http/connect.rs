@@ -4,7 +4,7 @@ use std::thread;
 
 use ptk_protocol::schema::suggest;
 
-use super::{HttpProvider, Key, Kind, SERVICES, Service, SetupError};
+use super::{HttpProvider, Key, KeyFileError, Kind, SERVICES, Service, SetupError};
 use crate::Provider as _;
 
 /// The variable with the key for a server that is given only by its address. No
@@ -60,9 +60,12 @@ pub enum ConnectError {
         provider: String,
         /// The variables that it is looked for in.
         variables: Vec<String>,
-        /// Whether it is looked for in the system's keyring, too.
-        is_in_keyring: bool,
+        /// Whether one can be stored for it, which is then found.
+        can_be_stored: bool,
     },
+    /// The file with the user's keys cannot be used.
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
     /// The key would be sent without encryption.
     #[error(
         "{provider}: others could read the key on its way, because the address begins with http://; write https://"
@@ -129,21 +132,24 @@ impl<'a> Connection<'a> {
     ///
     /// # Errors
     ///
-    /// If there is no such provider, its key is missing, or it is not clear
-    /// which model is meant.
+    /// If there is no such provider, its key is missing or cannot be read, or it
+    /// is not clear which model is meant.
     pub fn open(&self) -> Result<HttpProvider, ConnectError> {
         let name = self.provider;
         let (provider, keys, needs_key) = self.server()?;
         let own = self.key_variable.map(|variable| [variable]);
         let keys = own.as_ref().map_or(keys, |own| own.as_slice());
-        // The service's key may be in the keyring.
+        // Only the service's own key is stored.
         let service = Service::named(name).filter(|_| needs_key && own.is_none());
-        let key = service.map_or_else(|| Key::of_variables(keys), Key::of_service);
+        let key = match service {
+            Some(service) => Key::of_service(service)?,
+            None => Key::of_variables(keys),
+        };
         if key.is_none() && (needs_key || own.is_some()) {
             return Err(ConnectError::NoKey {
                 provider: name.to_owned(),
                 variables: keys.iter().map(|key| (*key).to_owned()).collect(),
-                is_in_keyring: service.is_some(),
+                can_be_stored: service.is_some(),
             });
         }
         // A key configured for this server is sent there; a service's own key is

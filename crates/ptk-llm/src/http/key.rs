@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{KeyFile, KeyFileError, Service};
+
 /// A key for a server. It is sent, and never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
@@ -18,6 +20,37 @@ impl Key {
     pub fn of_variables(names: &[&str]) -> Option<Self> {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
         values.find_map(Self::new)
+    }
+
+    /// The key of a service: in a variable or, if none is set and the service
+    /// does nothing without one, in the user's key file or, with the feature
+    /// `keyring`, in the system's keyring. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// If the key file cannot be used. A keyring that cannot be used holds no
+    /// key.
+    pub fn of_service(service: &Service) -> Result<Option<Self>, KeyFileError> {
+        let key = Self::of_variables(service.keys);
+        if key.is_some() || !service.needs_key {
+            return Ok(key);
+        }
+        let file = KeyFile::of_user();
+        let key = file.map_or(Ok(None), |file| file.get(service))?;
+        Ok(key.or_else(|| Self::of_keyring(service)))
+    }
+
+    #[cfg(feature = "keyring")]
+    fn of_keyring(service: &Service) -> Option<Self> {
+        let kept = super::Keyring::get(service).inspect_err(|error| {
+            tracing::debug!(%error, service = service.name, "no key was looked for");
+        });
+        kept.ok().flatten()
+    }
+
+    #[cfg(not(feature = "keyring"))]
+    const fn of_keyring(_service: &Service) -> Option<Self> {
+        None
     }
 
     pub(super) fn as_str(&self) -> &str {

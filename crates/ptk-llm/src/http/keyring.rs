@@ -1,6 +1,6 @@
 //! Keys in the keyring of the system, which keeps them for the user who is
 //! logged in: the Secret Service, Apple's Keychain or the Windows Credential
-//! Manager.
+//! Manager. Only with the feature `keyring`.
 
 use std::time::Duration;
 
@@ -60,22 +60,6 @@ impl Keyring {
     }
 }
 
-impl Key {
-    /// The key of a service: in a variable or, if none is set and the service
-    /// does nothing without one, in the system's keyring. Blocks.
-    #[must_use]
-    pub fn of_service(service: &Service) -> Option<Self> {
-        let key = Self::of_variables(service.keys);
-        if key.is_some() || !service.needs_key {
-            return key;
-        }
-        let kept = Keyring::get(service).inspect_err(|error| {
-            tracing::debug!(%error, service = service.name, "no key was looked for");
-        });
-        kept.ok().flatten()
-    }
-}
-
 /// Runs work that may never end on a thread of its own, with a timeout.
 fn within<T: Send + 'static>(
     timeouts: Duration,
@@ -92,7 +76,6 @@ fn within<T: Send + 'static>(
         .unwrap_or(Err(KeyringError::Late))
 }
 
-#[cfg(feature = "keyring")]
 mod entry {
     use keyring::{Entry, Error};
 
@@ -137,28 +120,6 @@ mod entry {
 
     pub(super) fn remove(account: &str) -> Result<bool, KeyringError> {
         found(of(account)?.delete_credential()).map(|removed| removed.is_some())
-    }
-}
-
-#[cfg(not(feature = "keyring"))]
-mod entry {
-    use super::KeyringError;
-
-    fn none<T>() -> Result<T, KeyringError> {
-        let why = "this program was built without it".to_owned();
-        Err(KeyringError::Unusable(why))
-    }
-
-    pub(super) fn get(_account: &str) -> Result<Option<String>, KeyringError> {
-        none()
-    }
-
-    pub(super) fn set(_account: &str, _key: &str) -> Result<(), KeyringError> {
-        none()
-    }
-
-    pub(super) fn remove(_account: &str) -> Result<bool, KeyringError> {
-        none()
     }
 }
 

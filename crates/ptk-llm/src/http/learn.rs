@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::{HttpProvider, Kind};
 use crate::{Capabilities, Form, KnownModel};
 
+/// The longest name of a model, in bytes. What is longer is not a name.
+const MAX_NAME: usize = 512;
+
 /// Asks the server for the capabilities of a model, of which those are `known`
 /// that follow from its name. `None` if it reports none.
 pub(super) async fn ask(
@@ -44,14 +47,22 @@ pub(super) async fn ask(
 /// The names of the server's models. `None` if it does not list them.
 pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
     let root = provider.path().trim_end_matches("/v1");
+    let own = || format!("{}/models", provider.path());
     let (path, list, name) = match provider.kind() {
         Kind::Ollama => (format!("{root}/api/tags"), "models", "name"),
-        _ => (format!("{}/models", provider.path()), "data", "id"),
+        Kind::Gemini => (own(), "models", "name"),
+        _ => (own(), "data", "id"),
     };
     let told = provider.told(&path, None).await?;
     let models = told.get(list)?.as_array()?.iter();
-    let names = models.filter_map(|it| Some(it.get(name)?.as_str()?.to_owned()));
-    Some(names.collect())
+    let names = models.filter_map(|it| it.get(name)?.as_str());
+    let names = names.filter(|name| name.len() <= MAX_NAME);
+    let names = names.map(|name| match provider.kind() {
+        // The API takes the name behind that of the list.
+        Kind::Gemini => name.strip_prefix("models/").unwrap_or(name),
+        _ => name,
+    });
+    Some(names.map(str::to_owned).collect())
 }
 
 #[derive(Debug, Default)]

@@ -10,6 +10,8 @@ mod events;
 mod failure;
 mod gemini;
 mod key;
+mod key_file;
+#[cfg(feature = "keyring")]
 mod keyring;
 mod learn;
 mod lines;
@@ -32,6 +34,8 @@ use crate::{Api, Delta, FinishReason, Form, Message, Request};
 
 pub use connect::{ConnectError, Connection, KEY_VARIABLE, split_address};
 pub use key::Key;
+pub use key_file::{KeyFile, KeyFileError};
+#[cfg(feature = "keyring")]
 pub use keyring::{Keyring, KeyringError};
 pub use sending::{HttpProvider, SetupError};
 pub use services::{Grammar, Kind, SERVICES, Service};

@@ -55,6 +55,8 @@ impl Grammar {
 pub struct Service {
     /// The name of the service.
     pub name: &'static str,
+    /// Its name as its maker writes it.
+    pub title: &'static str,
     /// The API that it speaks.
     pub kind: Kind,
     /// The default address.
@@ -80,6 +82,7 @@ pub const SERVICES: &[Service] = &[
         "https://api.openai.com/v1",
         &["OPENAI_API_KEY"],
     )
+    .titled("OpenAI")
     .at("OPENAI_BASE_URL")
     .holds(Grammar::Schema),
     service(
@@ -88,6 +91,7 @@ pub const SERVICES: &[Service] = &[
         "https://api.openai.com/v1",
         &["OPENAI_API_KEY"],
     )
+    .titled("OpenAI")
     .at("OPENAI_BASE_URL")
     .holds(Grammar::Schema),
     service(
@@ -96,6 +100,7 @@ pub const SERVICES: &[Service] = &[
         "https://api.anthropic.com/v1",
         &["ANTHROPIC_API_KEY"],
     )
+    .titled("Anthropic")
     .holds(Grammar::Schema),
     service(
         "ai-studio",
@@ -103,20 +108,24 @@ pub const SERVICES: &[Service] = &[
         "https://generativelanguage.googleapis.com/v1beta",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     )
+    .titled("Google AI Studio")
     .holds(Grammar::Schema),
     service(
         "groq",
         Kind::OpenAi,
         "https://api.groq.com/openai/v1",
         &["GROQ_API_KEY"],
-    ),
+    )
+    .titled("Groq"),
     service(
         "openrouter",
         Kind::OpenAi,
         "https://openrouter.ai/api/v1",
         &["OPENROUTER_API_KEY"],
-    ),
+    )
+    .titled("OpenRouter"),
     service("ollama", Kind::Ollama, "http://127.0.0.1:11434", &[])
+        .titled("Ollama")
         .local()
         .at("OLLAMA_HOST")
         .holds(Grammar::Schema),
@@ -142,9 +151,11 @@ pub const SERVICES: &[Service] = &[
         "http://127.0.0.1:8000/v1",
         &["VLLM_API_KEY"],
     )
+    .titled("vLLM")
     .local()
     .holds(Grammar::Vllm),
     service("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1", &[])
+        .titled("LM Studio")
         .local()
         .holds(Grammar::Schema),
     service(
@@ -164,6 +175,7 @@ const fn service(
 ) -> Service {
     Service {
         name,
+        title: name,
         kind,
         base,
         at: None,
@@ -175,6 +187,10 @@ const fn service(
 }
 
 impl Service {
+    const fn titled(self, title: &'static str) -> Self {
+        Self { title, ..self }
+    }
+
     const fn at(self, variable: &'static str) -> Self {
         Self {
             at: Some(variable),
@@ -203,14 +219,16 @@ impl Service {
 
     /// The name under which its key is stored: services that accept the same
     /// key share it.
-    pub(super) fn account(&self) -> &'static str {
+    #[must_use]
+    pub fn account(&self) -> &'static str {
         let mut services = SERVICES.iter();
         let first = services.find(|service| service.keys == self.keys);
         first.map_or(self.name, |service| service.name)
     }
 
     /// The address of the service, from its variable or the default.
-    pub(super) fn address(&self) -> String {
+    #[must_use]
+    pub fn address(&self) -> String {
         let said = self.at.and_then(|variable| std::env::var(variable).ok());
         let said = said.filter(|address| !address.trim().is_empty());
         match said {

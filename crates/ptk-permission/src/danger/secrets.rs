@@ -1,10 +1,11 @@
 //! Files that hold keys, passwords and what a person typed. No command of a
 //! model's reads them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use ptk_sandbox::{config_folder, key_file};
 
 use super::targets::Surroundings;
-use crate::UserFile;
 use crate::shell::{ShellCommand, Word};
 
 /// Secret files in the home folder, each with what is below it.
@@ -51,7 +52,7 @@ pub(super) fn named_by(command: &ShellCommand, around: &Surroundings) -> Option<
     words
         .filter(|word| is_secret(word, command, around))
         .map(|word| match word.source() {
-            word if word.contains("ptk") => {
+            word if word.contains("ptk") && !word.contains("keys.json") => {
                 format!("{word} says what is allowed, and only a person changes it")
             }
             word => format!("{word} holds secrets"),
@@ -75,14 +76,19 @@ fn is_kept(file: &Path, around: &Surroundings) -> bool {
         return false;
     }
     let is_below = |place: &Path| file.starts_with(place);
-    // It may be a link, and what a command names has none.
-    let real = around.home.as_ref().and_then(|it| it.canonicalize().ok());
-    let in_home = around.home.iter().chain(&real).any(|home| {
+    let in_home = around.home.iter().flat_map(|it| with_real(it)).any(|home| {
         let mut places = IN_HOME.iter().map(|place| home.join(place));
         places.any(|place| is_below(&place))
     });
-    let rules = UserFile::find();
-    let rules = rules.as_ref().and_then(|file| file.path().parent());
+    let own = config_folder().into_iter().chain(key_file());
+    let mut own = own.flat_map(|place| with_real(&place));
     let of_the_machine = OF_THE_MACHINE.iter().map(Path::new);
-    in_home || rules.is_some_and(is_below) || of_the_machine.into_iter().any(is_below)
+    in_home || own.any(|place| is_below(&place)) || of_the_machine.into_iter().any(is_below)
+}
+
+/// A path, and where it really is: it may be a link, and what a command names
+/// has none in its folders.
+fn with_real(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let real = path.canonicalize().ok();
+    std::iter::once(path.to_owned()).chain(real)
 }

@@ -62,7 +62,13 @@ fn restrict_by(newest: ABI, policy: &Policy, isolated: Isolated, protections: &m
     let guarded = is_guarded.then_some(()).ok_or_else(|| {
         "without a namespace of mounts, the user's configuration can be written".to_owned()
     });
-    protections.note(Protection::Files, has(files).and(guarded));
+    let is_hidden = isolated.folders || policy.hidden_in_written().next().is_none();
+    let hidden = is_hidden.then_some(()).ok_or_else(|| {
+        "without a namespace of mounts, the user's keys can be read, and the configuration written"
+            .to_owned()
+    });
+    // The first that is missing is told, so that the worst goes first.
+    protections.note(Protection::Files, has(files).and(hidden).and(guarded));
     if !isolated.processes {
         protections.note(Protection::Processes, has(SIGNALS));
     }
@@ -113,7 +119,7 @@ fn rules(newest: ABI, policy: &Policy, isolated: Isolated) -> Result<RulesetCrea
 
 /// The path itself, or the paths in it that are not hidden.
 fn without(hidden: &[PathBuf], path: &Path) -> Vec<PathBuf> {
-    if hidden.iter().any(|it| path == it) {
+    if hidden.iter().any(|it| path.starts_with(it)) {
         return Vec::new();
     }
     if !hidden.iter().any(|it| it.starts_with(path)) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::recorded::Recording;
+use crate::config_folder;
 use crate::workspace::{Access, Workspace};
 
 /// The resources that a program may use.
@@ -121,7 +122,8 @@ pub struct Layer {
 impl Policy {
     /// A policy under which a program may do in a workspace what tools may do
     /// there. It can also read where the system and the tools of programmers
-    /// keep their files. There is no network.
+    /// keep their files, but not the user's configuration of PTK, with the
+    /// keys. There is no network.
     #[must_use]
     pub fn new(workspace: &Workspace) -> Self {
         let temporary = workspace.temporary();
@@ -149,7 +151,21 @@ impl Policy {
             recorded: None,
         };
         policy.grant_defaults(|name| std::env::var_os(name));
+        policy.hide_keys(workspace);
         policy
+    }
+
+    /// Hides the files with the user's keys, and the folder of PTK's own
+    /// configuration, in which new ones are written.
+    fn hide_keys(&mut self, workspace: &Workspace) {
+        let folder = config_folder().and_then(|folder| real(&folder));
+        self.hidden.extend(folder);
+        for path in workspace.secrets().real_paths() {
+            let is_covered = self.hidden.iter().any(|hidden| path.starts_with(hidden));
+            if !is_covered {
+                self.hidden.push(path);
+            }
+        }
     }
 
     /// Keeps a path from being written where it lies in a writable folder. A
@@ -178,6 +194,11 @@ impl Policy {
         if is_plain && self.is_written(path) {
             self.read_only.push(path.to_owned());
         }
+    }
+
+    /// What is hidden although it lies in what may be written.
+    pub(super) fn hidden_in_written(&self) -> impl Iterator<Item = &PathBuf> {
+        self.hidden.iter().filter(|path| self.is_written(path))
     }
 
     pub(super) fn is_written(&self, path: &Path) -> bool {

@@ -116,9 +116,11 @@ pub(super) fn enter(policy: &Policy, listening: &[PathBuf]) -> io::Result<()> {
     mounts::mount_new("tmpfs", stage, Some(ROOT))?;
     let view = View { root: stage };
     view.furnish(policy, &shown, temporary.as_ref())?;
-    let named = |path: &&PathBuf| !policy.read.contains(path) && !policy.write.contains(path);
-    for path in policy.hidden.iter().chain(listening.iter().filter(named)) {
-        view.hide(path)?;
+    for path in policy.hidden_in_written() {
+        // Moved elsewhere, it would not be hidden from the next program.
+        if view.at(path).exists() {
+            view.guard(path, &policy.write)?;
+        }
     }
     for path in &policy.guarded {
         view.guard(path, &policy.write)?;
@@ -126,6 +128,11 @@ pub(super) fn enter(policy: &Policy, listening: &[PathBuf]) -> io::Result<()> {
     for path in &policy.read_only {
         // It may have gone meanwhile, and is only a precaution.
         let _ = view.guard(path, &policy.write);
+    }
+    let named = |path: &&PathBuf| !policy.read.contains(path) && !policy.write.contains(path);
+    // Last, so that nothing is mounted on what is empty.
+    for path in policy.hidden.iter().chain(listening.iter().filter(named)) {
+        view.hide(path)?;
     }
     fs::remove_file(view.at(EMPTY_FILE))?;
     fs::remove_dir(view.at(EMPTY_FOLDER))?;
@@ -255,7 +262,8 @@ impl View<'_> {
         let own = WRITABLE.iter().map(Path::new);
         let writable: Vec<&Path> = writable.chain(through).chain(own).collect();
         // A folder above what is guarded is writable where its own root is.
-        let guarded: Vec<_> = policy.guarded.iter().chain(&policy.read_only).collect();
+        let guarded = policy.guarded.iter().chain(&policy.read_only);
+        let guarded: Vec<_> = guarded.chain(policy.hidden_in_written()).collect();
         let is_above_guarded = |path: &Path| {
             guarded.iter().any(|it| it.starts_with(path) && *it != path)
                 && writable.iter().any(|root| path.starts_with(root))

@@ -74,6 +74,7 @@ pub(super) const OF_MACHINE: &[&str] = &[
 
 /// Attempts that continue a previous attempt.
 pub(super) const GOING_ON: &[&str] = &[
+    "find what was moved",
     "read the home by VIRTUAL_ENV",
     "read the home by PATH",
     "read the home by CARGO_TARGET_DIR",
