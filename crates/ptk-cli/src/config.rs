@@ -75,6 +75,11 @@ impl Settings {
         self.file.name()
     }
 
+    /// Whether the user's own settings of runs count, too.
+    pub(crate) fn has_user_run(&self) -> bool {
+        self.origin == Origin::Workspace
+    }
+
     /// A hash of the file's content: trust applies to this content only.
     pub(crate) fn fingerprint(&self) -> String {
         self.file.fingerprint()
@@ -261,12 +266,15 @@ fn of_workspace(args: &ConfigArgs) -> Result<ConfigFile> {
 
 /// The user's own file.
 fn of_user() -> Result<ConfigFile> {
-    let folder = variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
-    let folder = folder.or_else(|| Some(std::env::home_dir()?.join(".config")));
-    match folder {
-        Some(folder) => ConfigFile::read_if_there(folder.join("ptk").join(FILE)),
+    match user_path() {
+        Some(path) => ConfigFile::read_if_there(path),
         None => ConfigFile::empty(),
     }
+}
+
+/// The path of the user's own file, if there is a folder for it.
+pub(crate) fn user_path() -> Option<PathBuf> {
+    Some(ptk_sandbox::config_folder()?.join(FILE))
 }
 
 /// The folder of the workspace, for commands that need nothing else.

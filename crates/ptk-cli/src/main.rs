@@ -10,6 +10,7 @@
 //! | `provider`, `provider_name`, `models`, `pages`, `local` | models by provider, by configured name, behind pages, in files |
 //! | `agent`, `code`, `instructions` | all of these put together to a `Ptk`, the code index, the system prompt |
 //! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
+//! | `setup` | which models are within reach, and the choice of one |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
 //! | `engine`, `input`, `tool_defs`, `explain`, `person`, `exit` | parsing and tool calls from the command line, and how a command ends |
 //! | `telemetry` | OpenTelemetry from the environment |
@@ -18,6 +19,7 @@ mod agent;
 mod approver;
 mod args;
 mod chat;
+#[cfg(feature = "search")]
 mod code;
 mod commands;
 mod config;
@@ -40,6 +42,7 @@ mod provider;
 mod provider_name;
 mod question;
 mod sessions;
+mod setup;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod terminal;

@@ -8,7 +8,7 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
 
 use crate::config::{DeclaredModel, DeclaredModels, Settings};
-use crate::provider;
+use crate::provider::{self, NoModel};
 use crate::view::Screen;
 
 /// The configured models, which are opened by name.
@@ -103,7 +103,13 @@ impl<'a> Models<'a> {
         let Some(provider) = wanted.provider.or_else(assumed) else {
             return Err(match named {
                 Some(name) if !self.declared.is_empty() => self.unknown(name),
-                _ => provider::none(note, self.declared.names()),
+                named => NoModel {
+                    note: note.map(str::to_owned),
+                    declared: self.declared.names().map(str::to_owned).collect(),
+                    is_named: named.is_some(),
+                    other_config: (!self.settings.has_user_run()).then(|| self.settings.name()),
+                }
+                .into(),
             });
         };
         let place = provider::ModelSource {

@@ -1,26 +1,19 @@
 //! Models by the names that `--provider` takes.
 
 use std::fmt::Write as _;
-use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use ptk::llm::http::{ConnectError, Connection, Key, SERVICES};
+use ptk::llm::http::{ConnectError, Connection, SERVICES};
 use ptk::llm::{CommandProvider, Provider, Script};
-use ptk_local::Library;
 
 use crate::config::Settings;
 use crate::exit;
 use crate::provider_name::{BROWSER, COMMAND, LOCAL, SCRIPT};
-use crate::view::Screen;
-
-/// The default address of Ollama.
-const OLLAMA: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 11434);
-/// The timeout for checking whether Ollama is running.
-const MOMENT: Duration = Duration::from_millis(100);
+use crate::setup::Found;
+use crate::view::clean::in_line;
+use crate::view::{Screen, fitting};
 
 /// The provider and the name of a model.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +77,7 @@ fn in_words(error: ConnectError) -> anyhow::Error {
         ConnectError::Unknown { .. } => unknown(&error),
         ConnectError::NoKey {
             ref provider,
-            is_in_keyring: true,
+            can_be_stored: true,
             ..
         } => anyhow!("{error}, or keep one with `ptk keys set {provider}`"),
         ConnectError::KeyInCleartext { .. } => {
@@ -156,58 +149,104 @@ fn unknown(error: &ConnectError) -> anyhow::Error {
     ))
 }
 
-/// The error if no model is chosen, with the easiest options first.
-pub(crate) fn none<'a>(note: Option<&str>, named: impl Iterator<Item = &'a str>) -> anyhow::Error {
-    let mut text = "no model is chosen; name one with --provider and --model:\n".to_owned();
-    if let Some(note) = note {
-        text = format!("no model is chosen. {note} Or name one with --provider and --model:\n");
+/// The most columns of a model's name: it may be the text of a stranger.
+const MAX_NAME: usize = 120;
+
+/// No model is chosen.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no model is chosen; name one with --provider and --model, or run `ptk setup` in a terminal"
+)]
+pub(crate) struct NoModel {
+    /// Why a setting does not count, if one does not.
+    pub(crate) note: Option<String>,
+    /// The names in `[models]`.
+    pub(crate) declared: Vec<String>,
+    /// Whether a model was named, but no provider for it.
+    pub(crate) is_named: bool,
+    /// The file that a choice has to be kept in, where the user's own does not
+    /// count.
+    pub(crate) other_config: Option<String>,
+}
+
+impl NoModel {
+    /// Whether a choice in the user's own configuration would help.
+    pub(crate) fn can_be_chosen(&self) -> bool {
+        !self.is_named && self.other_config.is_none()
     }
-    for name in named {
-        let _ = write!(text, "\n  --model {name:<33} is in [models]");
-    }
-    let library = Library::open_default().and_then(|library| library.list());
-    let listing = library.unwrap_or_default();
-    let here: Vec<_> = listing.answering().collect();
-    // A local model helps only if ptk was built with llama.cpp.
-    let is_local = cfg!(feature = "local");
-    let mut way = |way: &str, why: &str| {
-        let _ = write!(text, "\n  {way:<41} {why}");
-    };
-    let at = |name: &str| format!("--provider {name:<12} --model NAME");
-    if let Some(model) = here.first().filter(|_| is_local) {
-        let name = &model.entry.name;
-        way(
-            &format!("--provider {LOCAL:<12} --model {name}"),
-            "is on this machine",
+
+    /// The error with what can be done, the easiest first.
+    pub(crate) fn explained(&self, found: &Found) -> anyhow::Error {
+        let mut text = match &self.note {
+            Some(note) => {
+                format!("no model is chosen. {note} Or name one with --provider and --model:\n")
+            }
+            None => "no model is chosen; name one with --provider and --model:\n".to_owned(),
+        };
+        for name in &self.declared {
+            let name = in_line(name);
+            let _ = write!(text, "\n  --model {name:<33} is in [models]");
+        }
+        for (way, why) in ways(found) {
+            let _ = write!(text, "\n  {way:<41} {why}");
+        }
+        if let Some(problem) = &found.key_problem {
+            let _ = write!(
+                text,
+                "\n\n  Stored keys are not used: {}.",
+                in_line(problem)
+            );
+        }
+        let keep = match &self.other_config {
+            Some(file) => format!("{}.", in_line(file)),
+            None => "~/.config/ptk/ptk.toml, or run `ptk setup` in a terminal.".to_owned(),
+        };
+        let _ = write!(
+            text,
+            "\n\n  To keep it: provider and model under [run] in {keep}"
         );
+        anyhow!(text)
     }
-    if TcpStream::connect_timeout(&OLLAMA, MOMENT).is_ok() {
-        way(&at("ollama"), "Ollama is running here");
+}
+
+/// The ways to a model, each with what it needs.
+fn ways(found: &Found) -> Vec<(String, String)> {
+    let at = |provider: &str, model: &str| {
+        let model = fitting(&in_line(model), MAX_NAME);
+        format!("--provider {provider:<12} --model {model}")
+    };
+    let any = |provider: &str| at(provider, "NAME");
+    let pull = || "ptk models pull".to_owned();
+    let mut ways = Vec::new();
+    if let Some(model) = found.installed.first() {
+        ways.push((at(LOCAL, model), "is on this machine".to_owned()));
     }
-    for service in SERVICES {
-        let set = service
-            .keys
-            .iter()
-            .find(|key| Key::of_variables(&[key]).is_some());
-        if let Some(key) = set {
-            way(&at(service.name), &format!("{key} is set"));
+    for server in &found.servers {
+        let (name, title) = (server.service.name, server.service.title);
+        match server.models.first() {
+            Some(model) => ways.push((at(name, model), format!("{title} is running here"))),
+            None => ways.push((
+                any(name),
+                format!("{title} is running here, without a model"),
+            )),
         }
     }
-    let pull = "ptk models pull";
-    if is_local && here.is_empty() {
-        way(pull, "gets a small one for this machine, without a key");
+    for found in &found.services {
+        ways.push((any(found.service.name), found.source.described()));
     }
-    way(
-        &at("openai"),
-        "with a key in OPENAI_API_KEY; so do others, see docs/models.md",
-    );
-    way(
-        &at("http://…/v1"),
-        "any server that speaks as OpenAI's does",
-    );
+    // A local model helps only if ptk was built with llama.cpp.
+    let is_local = cfg!(feature = "local");
+    if is_local && found.installed.is_empty() {
+        let why = "gets a small one for this machine, without a key";
+        ways.push((pull(), why.to_owned()));
+    }
+    let why = "with a key in OPENAI_API_KEY; so do others, see docs/models.md";
+    ways.push((any("openai"), why.to_owned()));
+    let why = "any server that speaks as OpenAI's does";
+    ways.push((any("http://…/v1"), why.to_owned()));
     if !is_local {
-        way(pull, "a small one for this machine; see docs/local.md");
+        let why = "a small one for this machine; see docs/local.md";
+        ways.push((pull(), why.to_owned()));
     }
-    text.push_str("\n\n  To keep it: provider and model under [run] in ~/.config/ptk/ptk.toml.");
-    anyhow!(text)
+    ways
 }

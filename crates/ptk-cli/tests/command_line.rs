@@ -38,6 +38,24 @@ fn every_shell_gets_completions() {
 }
 
 #[test]
+fn every_command_gets_a_man_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    ptk(&["man-pages", pages.to_str().unwrap()])
+        .assert()
+        .success();
+    for (page, contents) in [
+        ("ptk.1", "ptk\\-sessions(1)"),
+        ("ptk-parse.1", "\\-\\-tool\\-defs"),
+        ("ptk-sessions-list.1", "ptk sessions list"),
+    ] {
+        let written = std::fs::read_to_string(pages.join(page)).unwrap();
+        assert!(written.contains(contents), "{page}: {written}");
+    }
+    assert!(!pages.join("ptk-man-pages.1").exists());
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let mut child = Command::new(cargo_bin!("ptk"))
         .args(["completions", "bash"])

@@ -175,7 +175,7 @@ fn request(is_streamed: bool) -> Value {
 }
 
 async fn ask(address: &str, is_streamed: bool) -> String {
-    let client = reqwest::Client::new();
+    let client = ptk_http::client().build().unwrap();
     let asked = client.post(format!("{address}/v1/chat/completions"));
     let reply = asked.json(&request(is_streamed)).send().await.unwrap();
     let status = reply.status();

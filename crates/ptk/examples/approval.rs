@@ -1,7 +1,7 @@
 //! A person decides about calls that change something:
 //!
 //! ```sh
-//! cargo run --example approval -- ollama/qwen3:4b
+//! cargo run -p ptk --example approval -- ollama/qwen3:4b
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

@@ -1,7 +1,7 @@
 //! A question to a model:
 //!
 //! ```sh
-//! cargo run --example hello -- ollama/qwen3:4b
+//! cargo run -p ptk --example hello -- ollama/qwen3:4b
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

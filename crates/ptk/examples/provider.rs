@@ -1,7 +1,7 @@
 //! A model of your own: any function from a text to a text.
 //!
 //! ```sh
-//! cargo run --example provider
+//! cargo run -p ptk --example provider
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

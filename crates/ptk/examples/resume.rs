@@ -1,8 +1,8 @@
 //! A conversation that outlives the program. Run it twice:
 //!
 //! ```sh
-//! cargo run --example resume -- ollama/qwen3:4b "I am Ada."
-//! cargo run --example resume -- ollama/qwen3:4b "What is my name?"
+//! cargo run -p ptk --example resume -- ollama/qwen3:4b "I am Ada."
+//! cargo run -p ptk --example resume -- ollama/qwen3:4b "What is my name?"
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

@@ -1,7 +1,7 @@
 //! The reply as the model writes it, and the calls as they run:
 //!
 //! ```sh
-//! cargo run --example streaming -- ollama/qwen3:4b
+//! cargo run -p ptk --example streaming -- ollama/qwen3:4b
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

@@ -1,7 +1,7 @@
 //! A tool that is a function:
 //!
 //! ```sh
-//! cargo run --example tool -- ollama/qwen3:4b
+//! cargo run -p ptk --example tool -- ollama/qwen3:4b
 //! ```
 
 #![allow(clippy::print_stdout, reason = "the examples show what they got")]

@@ -1,7 +1,7 @@
 //! A web server with a conversation for each visitor:
 //!
 //! ```sh
-//! cargo run --example web -- ollama/qwen3:4b
+//! cargo run -p ptk --example web -- ollama/qwen3:4b
 //! curl http://127.0.0.1:3000/chat/ada --data "I like tea."
 //! curl http://127.0.0.1:3000/chat/ada --data "What do I like?"
 //! ```

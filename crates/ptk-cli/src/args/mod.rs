@@ -1,6 +1,7 @@
 //! Commands and flags.
 
 mod agent;
+#[cfg(feature = "search")]
 mod code;
 mod dialect_name;
 pub(crate) mod dialects;
@@ -22,7 +23,9 @@ pub(crate) use agent::{
     ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs, SessionArgs, SessionsCommand,
     ShowSessionArgs, duration,
 };
+#[cfg(feature = "search")]
 use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
+#[cfg(feature = "search")]
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
 use dialect_name::DialectName;
 use serve::SERVE_EXAMPLES;
@@ -51,6 +54,9 @@ pub(crate) enum Command {
     /// Chat with a model that has tools
     #[command(after_help = CHAT_EXAMPLES)]
     Chat(Box<ChatArgs>),
+    /// Choose the model, from what is within reach
+    #[command(after_help = SETUP_EXAMPLES)]
+    Setup(SetupArgs),
     /// Resume an interrupted run
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
@@ -74,9 +80,11 @@ pub(crate) enum Command {
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArgs),
     /// Index the code of a workspace for searching
+    #[cfg(feature = "search")]
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
     /// Search the code of a workspace by words and by meaning
+    #[cfg(feature = "search")]
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
     /// Serve models to OpenAI, Anthropic and Ollama clients
@@ -91,7 +99,7 @@ pub(crate) enum Command {
     /// Manage the rules for tool calls
     #[command(subcommand, after_help = PERMISSIONS_EXAMPLES)]
     Permissions(PermissionsCommand),
-    /// Manage API keys in the system's keyring
+    /// Manage API keys of services
     #[command(subcommand, after_help = KEYS_EXAMPLES)]
     Keys(KeysCommand),
     /// Manage local models
@@ -104,6 +112,16 @@ pub(crate) enum Command {
     /// Print a shell completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
+    /// Write a man page for each command
+    #[command(hide = true)]
+    ManPages(ManPagesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetupArgs {
+    /// Print what was found as JSON lines, without asking
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -259,11 +277,22 @@ pub(crate) struct TrustArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Save a key, read from the terminal or stdin
-    Set(KeyArgs),
-    /// Delete a key
+    Set(SetKeyArgs),
+    /// Delete a saved key
     Remove(KeyArgs),
-    /// List services with a key, and where it is stored
+    /// List services, and where the key of each is
     List(ListKeysArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetKeyArgs {
+    /// Service, such as `openai`
+    pub(crate) name: String,
+
+    /// Save it in the system's keyring instead of the key file
+    #[cfg(feature = "keyring")]
+    #[arg(long)]
+    pub(crate) keyring: bool,
 }
 
 #[derive(Debug, Args)]
@@ -450,8 +479,16 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ManPagesArgs {
+    /// Directory to write to; created if it does not exist
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: PathBuf,
+}
+
 const EXAMPLES: &str = "\
-`ptk \"PROMPT\"` is short for `ptk run \"PROMPT\"`.
+`ptk \"PROMPT\"` is short for `ptk run \"PROMPT\"`, and `ptk` in a terminal for `ptk chat`.
+Both ask which model to use, until one is chosen.
 
 Examples:
   ptk \"What does this folder do?\" --provider script:examples/script.json
@@ -489,6 +526,17 @@ Examples:
   ptk tools call grep '{\"pattern\": \"fn main\"}' --workspace ../other --json
   ptk tools call bash '{\"command\": \"cargo test\"}' --approve auto
   echo '{\"path\": \"a.txt\", \"content\": \"hi\"}' | ptk tools call write_file - --approve auto";
+
+const SETUP_EXAMPLES: &str = "\
+Looks for installed models, for servers on this machine and for keys of services, and
+asks which model to use. The choice is kept in your own ptk.toml, where you can edit it;
+`ptk run` and `ptk chat` ask the same as long as no model is chosen.
+
+Exit codes: 0 a model is chosen, 1 none is, 130 interrupted.
+
+Examples:
+  ptk setup
+  ptk setup --json";
 
 const DOCTOR_EXAMPLES: &str = "\
 It tries to get out of the sandbox that commands run in, and says what kept it
@@ -607,6 +655,9 @@ Examples:
   ptk replay 0199c2 --approve deny --json";
 
 const KEYS_EXAMPLES: &str = "\
+Keys are saved in ~/.config/ptk/keys.json, which only you can read. A key in the variable of
+its service, such as OPENAI_API_KEY, goes first.
+
 Examples:
   ptk keys set openai
   pass show groq | ptk keys set groq

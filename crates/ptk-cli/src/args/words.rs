@@ -1,18 +1,24 @@
 //! From the words of a command line to what they ask for.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use ptk_protocol::schema::suggest;
 
 use super::Cli;
+use crate::printer;
 
 /// Reads the command line. What begins with no command is a prompt: `ptk "…"`
-/// is short for `ptk run "…"`.
+/// is short for `ptk run "…"`. Nothing at all opens the chat where there is a
+/// person to chat with, and otherwise shows the help.
 pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut words: Vec<OsString> = words.collect();
     let mut cli = Cli::command();
+    if words.len() == 1 && is_at_terminal() {
+        words.push("chat".into());
+    }
     if let Some(first) = words.get(1) {
         let first = first.to_string_lossy().into_owned();
         let names = || {
@@ -49,6 +55,11 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
     // The same commands are not made a second time.
     let mut matches = cli.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut cli))
+}
+
+/// Whether a person types and reads here.
+fn is_at_terminal() -> bool {
+    io::stdin().is_terminal() && printer::is_stdout_terminal() && printer::is_stderr_terminal()
 }
 
 /// The words of `ptk run` with a prompt that begins with a dash, such as

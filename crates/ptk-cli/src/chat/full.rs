@@ -39,7 +39,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
 use crate::sessions::{self, short};
-use crate::view::Screen;
+use crate::view::{Screen, short_path};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -110,7 +110,7 @@ fn is_coloured() -> bool {
 
 fn tell_place(app: &mut App, host: &Host) {
     app.status.model.clone_from(&host.agent.model);
-    app.status.workspace = orders::folder(host.tools().workspace().root());
+    app.status.workspace = short_path(host.tools().workspace().root());
 }
 
 /// The terminal, while the chat has taken it over.

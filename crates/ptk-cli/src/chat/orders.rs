@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -567,15 +567,4 @@ fn inspect(call: Option<&CallView>) -> Result<Told> {
         let _ = writeln!(text, "\n## Output so far\n\n{}", fenced("", output));
     }
     Ok(Told::Page(format!("Call of {}", call.tool), text))
-}
-
-/// A folder's path for display in a line.
-pub(crate) fn folder(path: &Path) -> String {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
-    match below {
-        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
-        Some(below) => format!("~/{}", below.display()),
-        None => path.display().to_string(),
-    }
 }

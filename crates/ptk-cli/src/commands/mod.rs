@@ -4,22 +4,26 @@
 mod browser;
 mod completions;
 mod doctor;
+#[cfg(feature = "search")]
 mod index;
-mod keys;
-mod models;
+pub(crate) mod keys;
+mod man_pages;
+pub(crate) mod models;
 mod parse;
 mod permissions;
 mod probe;
 mod prompt;
 mod replay;
 pub(crate) mod run;
+#[cfg(feature = "search")]
 mod search;
 mod serve;
 mod sessions;
+mod setup;
 mod tools;
 pub(crate) mod undo;
 
-use std::io::Write as _;
+use std::io::Write;
 
 use anyhow::Result;
 
@@ -28,8 +32,10 @@ use crate::args::{
     ToolsCommand,
 };
 use crate::chat;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::printer::{self, Notation};
+use crate::provider::NoModel;
+use crate::setup::{Dialogue, Found, Outcome, choose, why_not_kept};
 
 /// Runs the requested command.
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
@@ -39,27 +45,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Notation::Text
     };
     let mut out = printer::stdout().notation(notation);
-    let exit = match &cli.command {
-        Command::Run(args) => run::run(args, &mut out)?,
-        Command::Chat(args) => chat::run(args, &mut out)?,
-        Command::Resume(args) => run::resume(args, &mut out)?,
-        Command::Sessions(command) => sessions::run(command, &mut out)?,
-        Command::Replay(args) => replay::run(args, &mut out)?,
-        Command::Parse(args) => parse::run(args, &mut out)?,
-        Command::Prompt(args) => prompt::run(args, &mut out)?,
-        Command::Tools(command) => tools::run(command, &mut out)?,
-        Command::Undo(args) => undo::run(args, &mut out)?,
-        Command::Index(args) => index::run(args, &mut out)?,
-        Command::Search(args) => search::run(args, &mut out)?,
-        Command::Serve(args) => serve::run(args)?,
-        Command::Probe(args) => probe::run(args, &mut out)?,
-        Command::Doctor(args) => doctor::run(args, &mut out)?,
-        Command::Permissions(command) => permissions::run(command, &mut out)?,
-        Command::Keys(command) => keys::run(command, &mut out)?,
-        Command::Models(command) => models::run(command, &mut out)?,
-        #[cfg(feature = "browser")]
-        Command::Browser(command) => browser::run(command)?,
-        Command::Completions(args) => completions::run(args, &mut out)?,
+    let exit = match perform(&cli.command, &mut out) {
+        Err(error) => without_model(&cli.command, error, &mut out)?,
+        Ok(exit) => exit,
     };
     let flushed = out.flush();
     if exit == Exit::Success {
@@ -68,12 +56,70 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     Ok(exit)
 }
 
+/// Performs a command that failed because no model is chosen, with the one that
+/// a person chooses. Any other error stays as it is.
+fn without_model(
+    command: &Command,
+    error: anyhow::Error,
+    out: &mut (impl Write + Send),
+) -> Result<Exit> {
+    let missing: NoModel = error.downcast()?;
+    let asks = matches!(command, Command::Run(_) | Command::Chat(_));
+    let dialogue = if asks && missing.can_be_chosen() {
+        Dialogue::find()?
+    } else {
+        None
+    };
+    let Some(dialogue) = dialogue else {
+        return Err(missing.explained(&Found::look()));
+    };
+    // Nothing is asked, typed and downloaded in vain.
+    if let Some(error) = why_not_kept() {
+        exit::note(&format!("A choice could not be kept: {error:#}."));
+        return Err(missing.explained(&Found::look()));
+    }
+    match choose(dialogue, missing.note.as_deref())? {
+        Outcome::Kept => perform(command, out),
+        Outcome::Left(exit) => Ok(exit),
+    }
+}
+
+fn perform(command: &Command, out: &mut (impl Write + Send)) -> Result<Exit> {
+    Ok(match command {
+        Command::Run(args) => run::run(args, out)?,
+        Command::Chat(args) => chat::run(args, out)?,
+        Command::Setup(args) => setup::run(args, out)?,
+        Command::Resume(args) => run::resume(args, out)?,
+        Command::Sessions(command) => sessions::run(command, out)?,
+        Command::Replay(args) => replay::run(args, out)?,
+        Command::Parse(args) => parse::run(args, out)?,
+        Command::Prompt(args) => prompt::run(args, out)?,
+        Command::Tools(command) => tools::run(command, out)?,
+        Command::Undo(args) => undo::run(args, out)?,
+        #[cfg(feature = "search")]
+        Command::Index(args) => index::run(args, out)?,
+        #[cfg(feature = "search")]
+        Command::Search(args) => search::run(args, out)?,
+        Command::Serve(args) => serve::run(args)?,
+        Command::Probe(args) => probe::run(args, out)?,
+        Command::Doctor(args) => doctor::run(args, out)?,
+        Command::Permissions(command) => permissions::run(command, out)?,
+        Command::Keys(command) => keys::run(command, out)?,
+        Command::Models(command) => models::run(command, out)?,
+        #[cfg(feature = "browser")]
+        Command::Browser(command) => browser::run(command)?,
+        Command::Completions(args) => completions::run(args, out)?,
+        Command::ManPages(args) => man_pages::run(args)?,
+    })
+}
+
 /// Whether a command prints JSON, which must stay valid on a terminal.
 fn prints_json(command: &Command) -> bool {
     match command {
         Command::Run(args) => args.agent.json,
         Command::Resume(args) => args.agent.json,
         Command::Chat(args) => args.agent.json,
+        Command::Setup(args) => args.json,
         Command::Sessions(command) => match command {
             SessionsCommand::List(args) => args.json,
             SessionsCommand::Show(args) => args.json,
@@ -94,7 +140,9 @@ fn prints_json(command: &Command) -> bool {
             ToolsCommand::Call(args) => args.json,
         },
         Command::Undo(args) => args.json,
+        #[cfg(feature = "search")]
         Command::Index(args) => args.json,
+        #[cfg(feature = "search")]
         Command::Search(args) => args.json,
         Command::Probe(args) => args.json,
         Command::Doctor(args) => args.json,
@@ -110,7 +158,7 @@ fn prints_json(command: &Command) -> bool {
             ModelsCommand::List(args) => args.json,
             ModelsCommand::Add(_) | ModelsCommand::Pull(_) | ModelsCommand::Remove(_) => false,
         },
-        Command::Serve(_) | Command::Completions(_) => false,
+        Command::Serve(_) | Command::Completions(_) | Command::ManPages(_) => false,
         #[cfg(feature = "browser")]
         Command::Browser(_) => false,
     }

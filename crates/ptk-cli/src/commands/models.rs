@@ -266,6 +266,25 @@ fn add(args: &AddModelArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
+    match fetch(args)? {
+        Some(Pulled::New(entry)) => conclude(&entry, "is here now", out),
+        Some(Pulled::There(entry)) => conclude(&entry, "is here already, every byte of it", out),
+        None => Ok(Exit::Interrupted),
+    }
+}
+
+/// Pulls a model of the catalogue, and shows the progress. `None` if it was
+/// interrupted.
+pub(crate) fn fetch_named(name: &str) -> Result<Option<Pulled>> {
+    fetch(&PullModelArgs {
+        wanted: name.to_owned(),
+        sha256: None,
+        name: None,
+    })
+}
+
+/// Pulls a model, and shows the progress. `None` if it was interrupted.
+fn fetch(args: &PullModelArgs) -> Result<Option<Pulled>> {
     let library = Library::open_default()?;
     let long = Long::begin()?;
     let mut shown = ModelRow::default();
@@ -295,23 +314,19 @@ fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
         (package.name.clone(), long.runtime.block_on(pulled))
     };
     shown.end();
-    let (entry, verb) = match pulled {
-        Ok(Pulled::New(entry)) => (entry, "is here now"),
-        Ok(Pulled::There(entry)) => (entry, "is here already, every byte of it"),
+    match pulled {
+        Ok(pulled) => Ok(Some(pulled)),
         Err(PullError::Library(LibraryError::Interrupted)) => {
             let kept = kept(&library, &name);
             let kept = kept.unwrap_or_else(|| "nothing was kept.".to_owned());
             writeln!(printer::stderr(), "Interrupted; {kept}")?;
-            return Ok(Exit::Interrupted);
+            Ok(None)
         }
-        Err(error) => {
-            return Err(match kept(&library, &name) {
-                Some(kept) => anyhow::anyhow!("{error}\n\n  {kept}"),
-                None => error.into(),
-            });
-        }
-    };
-    conclude(&entry, verb, out)
+        Err(error) => Err(match kept(&library, &name) {
+            Some(kept) => anyhow::anyhow!("{error}\n\n  {kept}"),
+            None => error.into(),
+        }),
+    }
 }
 
 /// The note about an unfinished pull, if it can be resumed.

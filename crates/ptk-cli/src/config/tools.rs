@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use ptk_tools::{SnippetFormat, Typed, tools};
+use ptk_tools::{SnippetFormat, tools};
 
 use super::file::ConfigFile;
 use super::trust;
-use crate::code;
 
 /// The available tools.
 pub(crate) struct Tools {
@@ -22,17 +21,15 @@ pub(crate) struct Tools {
 /// The built-in tools and those that the file declares, and how they show code.
 /// Declared ones count only in a trusted file.
 pub(super) fn available(file: &ConfigFile, is_trusted: bool) -> Result<Tools> {
-    let mut code_context = file.sections.code_context.get_or_default()?;
     let mut diagnostics = file.sections.diagnostics.get_or_default()?;
     let snippet_format = file.sections.snippet_format.get_or_default()?;
     let tools = file.sections.tools.get_or_default()?;
     if !is_trusted {
-        let withheld = &mut Vec::new();
-        code_context = trust::code_context(&code_context, withheld);
-        diagnostics = trust::diagnostics(diagnostics, withheld);
+        diagnostics = trust::diagnostics(diagnostics, &mut Vec::new());
     }
     let mut registry = tools::all(diagnostics)?;
-    registry.register(Typed::new(code::tool(code_context.token_limit)))?;
+    #[cfg(feature = "search")]
+    registry.register(code_context(file, is_trusted)?)?;
     let (mut added, mut untrusted) = (Vec::new(), Vec::new());
     for declared in tools {
         let start = declared.span().start;
@@ -53,4 +50,16 @@ pub(super) fn available(file: &ConfigFile, is_trusted: bool) -> Result<Tools> {
         declared: added,
         untrusted,
     })
+}
+
+/// The tool that gives code from the index.
+#[cfg(feature = "search")]
+fn code_context(file: &ConfigFile, is_trusted: bool) -> Result<impl ptk_tools::Tool + use<>> {
+    let mut settings = file.sections.code_context.get_or_default()?;
+    if !is_trusted {
+        settings = trust::code_context(&settings, &mut Vec::new());
+    }
+    Ok(ptk_tools::Typed::new(crate::code::tool(
+        settings.token_limit,
+    )))
 }

@@ -6,6 +6,8 @@
 //! field by field and without `..`: a new setting does not compile until it is
 //! decided about.
 
+use std::num::NonZero;
+
 use anyhow::Result;
 use ptk::{MAX_ITERATIONS, MAX_TOOL_CALLS};
 use ptk_permission::{DEFAULT_PATIENCE, Mode};
@@ -187,11 +189,23 @@ pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Dia
     }
 }
 
+/// Whether more code would be given to a model than by default.
+#[cfg(feature = "search")]
+const fn is_over_default(limit: NonZero<u64>) -> bool {
+    limit.get() > ptk_search::tool::TOKEN_LIMIT
+}
+
+/// No code is given to a model: there is no index.
+#[cfg(not(feature = "search"))]
+const fn is_over_default(_: NonZero<u64>) -> bool {
+    false
+}
+
 /// The settings of `[code_context]` that count.
 pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> CodeContext {
     let CodeContext { token_limit } = *own;
     let token_limit = token_limit.filter(|limit| {
-        let is_more = limit.get() > ptk_search::tool::TOKEN_LIMIT;
+        let is_more = is_over_default(*limit);
         if is_more {
             withhold(withheld, "code_context.token_limit", limit);
         }

@@ -7,7 +7,7 @@
 //! | `screen` | the status line at the bottom of a terminal |
 //! | `call` | a tool call in a line |
 //! | `markdown` | Markdown in colours, while it is streamed |
-//! | `words` | times, sizes and money as text |
+//! | `words` | times, sizes, money and paths as text |
 //! | `clean` | escapes untrusted text for a terminal |
 
 mod call;
@@ -28,8 +28,8 @@ pub(crate) use call::{about, in_a_line};
 pub(crate) use json::{Json, session};
 pub(crate) use markdown::MarkdownStream;
 pub(crate) use person::HumanView;
-pub(crate) use screen::Screen;
-pub(crate) use words::{age, count, fitting, money, size, took};
+pub(crate) use screen::{Screen, columns};
+pub(crate) use words::{age, count, fitting, money, short_path, size, took};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -139,7 +139,7 @@ impl Screen {
         if self.lock().voice != Voice::Live {
             return text.to_owned();
         }
-        fitting(text, width().saturating_sub(beside))
+        fitting(text, columns().saturating_sub(beside))
     }
 
     /// The end of a text that fits in the line, less this many columns.
@@ -148,13 +148,13 @@ impl Screen {
             return text.to_owned();
         }
         let backwards: String = text.chars().rev().collect();
-        let ending = fitting(&backwards, width().saturating_sub(beside));
+        let ending = fitting(&backwards, columns().saturating_sub(beside));
         ending.chars().rev().collect()
     }
 
     /// Cuts a text to half of a line.
     pub(crate) fn half(&self, text: &str) -> String {
-        self.fitting(text, width() / 2)
+        self.fitting(text, columns() / 2)
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
@@ -204,7 +204,7 @@ impl ScreenState {
         if self.voice != Voice::Live || self.questions > 0 {
             return;
         }
-        let width = width();
+        let width = columns();
         let time = match since.elapsed().as_secs() {
             seconds if seconds > 0 && width >= NARROW => format!("  {seconds} s"),
             _ => String::new(),
@@ -228,7 +228,8 @@ fn write(text: &str) {
     drop(stderr.flush());
 }
 
-fn width() -> usize {
+/// The columns of the terminal at stderr.
+pub(crate) fn columns() -> usize {
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(printer::stderr_handle())
         && size.ws_col > 0

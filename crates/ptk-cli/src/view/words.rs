@@ -1,5 +1,6 @@
-//! Times, sizes and money as text.
+//! Times, sizes, money and paths as text.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -69,6 +70,17 @@ pub(crate) fn age(at: SystemTime) -> String {
         120..7200 => format!("{} min", seconds / 60),
         7200..172_800 => format!("{} h", seconds / 3600),
         _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A path as text, with `~` for the user's home.
+pub(crate) fn short_path(path: &Path) -> String {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
     }
 }
 

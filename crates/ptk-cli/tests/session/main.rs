@@ -12,6 +12,7 @@
 
 mod answering;
 mod chatting;
+mod choosing;
 mod copied;
 mod doubting;
 mod events;
