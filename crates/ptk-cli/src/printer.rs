@@ -47,6 +47,7 @@ pub(crate) fn verbatim(c: char) -> String {
 
 /// A text that links to an address, in terminals that support it. The address
 /// has to be percent-encoded.
+#[cfg(feature = "search")]
 pub(crate) fn link(address: &str, text: &str) -> String {
     let open = sealed(&format!("\u{1b}]8;;{address}\u{1b}\\"));
     let close = sealed("\u{1b}]8;;\u{1b}\\");
