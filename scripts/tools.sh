@@ -58,6 +58,11 @@ need_component() {
     fail "\`cargo $1\` is missing; install it with: rustup component add $component"
 }
 
+# has_standard_library TARGET: whether Rust can compile for it.
+has_standard_library() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]
+}
+
 # install_crate NAME VERSION: compiles a cargo subcommand into the tools folder.
 install_crate() {
     [ "$("$tools/bin/$1" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$2" ] && return

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{ioctl_ficlone, syncfs};
-
 use crate::packs::Packs;
 use crate::state::Content;
 
@@ -96,7 +94,7 @@ impl Batch<'_> {
         }
         file.rewind()?;
         let mut new = tempfile::NamedTempFile::new_in(&self.contents.folder)?;
-        let content = if ioctl_ficlone(new.as_file(), &*file).is_ok() {
+        let content = if shares_blocks(file, new.as_file()) {
             Content::from(ptk_sandbox::Fingerprint::read(new.as_file())?)
         } else {
             copy(file, new.as_file_mut(), known.size)?
@@ -118,11 +116,9 @@ impl Batch<'_> {
         }
         let folder = File::open(&self.contents.folder)?;
         if all.len() > MAX_SINGLE_SYNCS {
-            syncfs(&folder)?;
+            sync_disk(&folder, &all)?;
         } else {
-            for (path, _) in &*all {
-                File::open(path)?.sync_data()?;
-            }
+            sync_each(&all)?;
         }
         for (path, name) in &*all {
             fs::rename(path, name)?;
@@ -161,4 +157,34 @@ fn copy(from: &mut File, to: &mut File, size: u64) -> io::Result<Content> {
         hash: *hasher.finalize().as_bytes(),
         size: hasher.count(),
     })
+}
+
+/// Whether a new file could be made to share the blocks of another one, as some
+/// file systems can.
+#[cfg(target_os = "linux")]
+fn shares_blocks(file: &File, new: &File) -> bool {
+    rustix::fs::ioctl_ficlone(new, file).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shares_blocks(_file: &File, _new: &File) -> bool {
+    false
+}
+
+/// Syncs the whole disk, with all these files.
+#[cfg(target_os = "linux")]
+fn sync_disk(folder: &File, _files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(folder)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_disk(_folder: &File, files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    sync_each(files)
+}
+
+fn sync_each(files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    for (path, _) in files {
+        File::open(path)?.sync_data()?;
+    }
+    Ok(())
 }

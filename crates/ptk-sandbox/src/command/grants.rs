@@ -12,7 +12,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::process::geteuid;
 
 use super::policy::{Ignored, Policy};
@@ -285,9 +284,19 @@ impl Policy {
 }
 
 /// Whether a path exists and no link leads to it.
+#[cfg(target_os = "linux")]
 fn is_free_of_links(path: &Path) -> bool {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok()
+}
+
+/// The same, folder by folder, where no command is in a sandbox that it could
+/// widen in between.
+#[cfg(not(target_os = "linux"))]
+fn is_free_of_links(path: &Path) -> bool {
+    path.exists() && !path.ancestors().any(Path::is_symlink)
 }
 
 /// The path with its first folder as it really is: systems have links such as

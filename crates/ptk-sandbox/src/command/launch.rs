@@ -292,6 +292,11 @@ fn send_files<'a>(
         ancillary.push(SendAncillaryMessage::ScmRights(&files));
     }
     let byte = [IoSlice::new(b"i")];
-    sendmsg(control, &byte, &mut ancillary, SendFlags::NOSIGNAL)?;
+    #[cfg(target_os = "linux")]
+    let flags = SendFlags::NOSIGNAL;
+    // Rust's programs ignore the signal anyway.
+    #[cfg(not(target_os = "linux"))]
+    let flags = SendFlags::empty();
+    sendmsg(control, &byte, &mut ancillary, flags)?;
     Ok(())
 }

@@ -36,6 +36,14 @@
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        reason = "the sandbox is Linux's; elsewhere programs run bare"
+    )
+)]
+
 mod bare;
 #[cfg(target_os = "linux")]
 mod calls;

@@ -31,7 +31,6 @@ use std::sync::{Mutex, PoisonError};
 
 use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Access, Moment, Workspace};
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 pub(crate) use look::Attempt;
 pub use show::PendingChanges;
@@ -292,10 +291,19 @@ fn told(paths: &[PathBuf]) -> String {
 
 /// Where a folder is mounted, and on which disk. Files can be moved between
 /// folders only where both are the same.
+#[cfg(target_os = "linux")]
 fn disk(path: &Path) -> io::Result<(u64, (u32, u32))> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
     let found = statx(CWD, path, AtFlags::empty(), wanted)?;
     Ok((found.stx_mnt_id, (found.stx_dev_major, found.stx_dev_minor)))
+}
+
+/// There are no layers elsewhere.
+#[cfg(not(target_os = "linux"))]
+fn disk(path: &Path) -> io::Result<u64> {
+    Ok(fs::metadata(path)?.dev())
 }
 
 /// Removes the layers of calls that have ended, once there are many, except for
