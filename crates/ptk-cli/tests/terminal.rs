@@ -76,6 +76,7 @@ impl Scene {
             .args(args)
             .current_dir(self.root())
             .env("PTK_STATE", self.outside("state"))
+            .env("PTK_MODELS", self.outside("models"))
             .env("XDG_CONFIG_HOME", self.outside("config"))
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/keyring")
             .env("PTK_PROVIDER", script)

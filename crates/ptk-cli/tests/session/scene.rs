@@ -101,7 +101,9 @@ impl Scene {
             .current_dir(self.path(""))
             .env("PTK_STATE", self.state())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
-            // Tests do not access the user's keyring.
+            // Tests find no model that the user has installed, and do not access
+            // the user's keyring.
+            .env("PTK_MODELS", self.folder.path().join("models"))
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/keyring")
             .env("PTK_PROVIDER", provider);
     }
