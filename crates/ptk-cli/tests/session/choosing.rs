@@ -545,8 +545,8 @@ async fn where_nothing_can_be_kept_nothing_is_asked() {
     let scene = Scene::new(&[]);
     let server = ollama(&["qwen3:4b"]).await;
     let host = server.address().to_string();
-    // A file in the place of the folder stops even root.
-    fs::write(scene.home().join("config"), "").unwrap();
+    // A folder in the place of the lock stops even root.
+    fs::create_dir_all(config(&scene).with_extension("lock")).unwrap();
     for (args, said) in [
         (&["Hi"][..], "--provider ollama       --model qwen3:4b"),
         (&["setup"], "a choice could not be kept"),
