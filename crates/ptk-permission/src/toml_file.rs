@@ -215,7 +215,7 @@ mod tests {
         let path = folder.path().join("a.toml");
         TomlFile::at(&path).check().unwrap();
         assert!(!path.exists());
-        // A folder of another kind cannot hold a file, whoever asks.
+        // A file where a folder should be stops even root.
         let below = TomlFile::at(folder.path().join("a.lock/b.toml"));
         assert!(below.check().is_err());
         fs::write(&path, "a = ").unwrap();
