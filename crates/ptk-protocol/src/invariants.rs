@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::dialects::Registry;
 use crate::format::guard::Guard;
 use crate::parse::Note;
-use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reply};
+use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reclassified, Reply};
 use crate::{Arguments, SpanKind, Status, ToolCall, ToolSpec, Toolset, json as tolerant};
 
 /// Words that replies about tools are made of; the tests and the fuzz targets put
@@ -359,6 +359,9 @@ struct Read {
     notes: Vec<Note>,
     fragments: Vec<String>,
     starts: Vec<String>,
+    /// How many calls turned out to be drafts, and those that may be rescued.
+    drafts: usize,
+    drafted: (Vec<String>, Vec<String>),
 }
 
 fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Read {
@@ -367,19 +370,35 @@ fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Rea
         notes: Vec::new(),
         fragments: Vec::new(),
         starts: Vec::new(),
+        drafts: 0,
+        drafted: Default::default(),
     };
     let mut parser = Parser::new(grammar).explained();
     let mut sink = |event: Event<'_>| {
         match &event {
             Event::CallStart { index, name } => {
-                assert_eq!(*index, result.starts.len(), "calls are counted in order");
+                let calls = result.drafts + result.starts.len();
+                assert_eq!(*index, calls, "calls are counted in order");
                 result.starts.push(name.clone());
                 result.fragments.push(String::new());
             }
-            Event::ArgumentsDelta { index, json } => match result.fragments.get_mut(*index) {
+            Event::ArgumentsDelta { index, json } => match index
+                .checked_sub(result.drafts)
+                .and_then(|index| result.fragments.get_mut(index))
+            {
                 Some(fragments) => fragments.push_str(json),
                 None => panic!("arguments of a call that did not start"),
             },
+            Event::Reclassified(Reclassified::Reasoning { markup: Some(_) }) => {
+                result.drafts = result.starts.len();
+                result.drafted = (
+                    std::mem::take(&mut result.starts),
+                    std::mem::take(&mut result.fragments),
+                );
+            }
+            Event::Reclassified(Reclassified::Rescued) => {
+                (result.starts, result.fragments) = std::mem::take(&mut result.drafted);
+            }
             _ => {}
         }
         result.reply.absorb(event);

@@ -73,8 +73,8 @@ pub use error::{ErrorCode, ExecutionError};
 pub use format::{Formatter, PtkFormatter};
 pub use message::{Message, Role};
 pub use parse::{
-    Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Outcome, Parser, Reply,
-    parse, parse_explained,
+    Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Outcome, Parser,
+    Reclassified, Reply, parse, parse_explained,
 };
 pub use problem::{Problem, ProblemCode, Severity, explain};
 pub use result::{ErrorType, ToolResult};

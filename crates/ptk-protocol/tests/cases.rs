@@ -90,6 +90,9 @@ fn grammar(settings: &Settings) -> Grammar {
     if settings.in_reasoning {
         builder = builder.starts_in_reasoning();
     }
+    if settings.likely_in_reasoning {
+        builder = builder.likely_starts_in_reasoning();
+    }
     let mut grammar = builder.build().unwrap();
     if settings.is_transcript {
         grammar = grammar.for_transcript();

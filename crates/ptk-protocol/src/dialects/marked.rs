@@ -21,10 +21,12 @@ pub(crate) struct Marked {
     aliases: &'static [&'static str],
     marks: Arc<JsonMarks>,
     sections: Vec<Section>,
-    silent: Vec<Trigger>,
     at_line_start: bool,
     /// Whether a call begins with the tool's name and a line break.
     by_name: bool,
+    /// How a call is read that begins with the tool's name, its opening mark
+    /// missing.
+    unmarked: Option<Arc<JsonMarks>>,
     /// Whether models write its calls as often without marks, as bare JSON.
     marks_are_optional: bool,
     write: fn(&[ToolCall]) -> String,
@@ -37,9 +39,9 @@ impl Marked {
             aliases: &[],
             marks: Arc::new(marks),
             sections: Vec::new(),
-            silent: Vec::new(),
             at_line_start: false,
             by_name: false,
+            unmarked: None,
             marks_are_optional: false,
             write,
         }
@@ -87,6 +89,8 @@ impl Dialect for Marked {
             triggers.push(Trigger::tool_name(">>>", BEHIND_NAME));
         }
         triggers.extend(self.sections.iter().map(Section::trigger));
+        let unmarked = self.unmarked.iter();
+        triggers.extend(unmarked.map(|_| Trigger::tool_name("", BEHIND_NAME)));
         triggers
     }
 
@@ -95,7 +99,10 @@ impl Dialect for Marked {
         match section.and_then(|section| self.sections.get(section)) {
             Some(section) => section.reader(),
             None if self.by_name => Box::new(MarkedJson::new(Arc::clone(&self.marks), 0)),
-            None => Box::new(MarkedJson::new(Arc::clone(&self.marks), trigger)),
+            None => match (&self.unmarked, section) {
+                (Some(unmarked), Some(_)) => Box::new(MarkedJson::new(Arc::clone(unmarked), 0)),
+                _ => Box::new(MarkedJson::new(Arc::clone(&self.marks), trigger)),
+            },
         }
     }
 
@@ -107,10 +114,6 @@ impl Dialect for Marked {
     fn section_ends(&self) -> Vec<String> {
         let sections = self.sections.iter();
         sections.map(|section| section.close.clone()).collect()
-    }
-
-    fn silent(&self) -> Vec<Trigger> {
-        self.silent.clone()
     }
 
     fn other_forms(&self) -> Vec<String> {
@@ -351,7 +354,12 @@ fn calls_of_their_own() -> Vec<Marked> {
 /// Families with the tool's name, and its arguments as JSON behind it.
 fn named_calls() -> Vec<Marked> {
     vec![
-        Marked::new(
+        Marked {
+            unmarked: Some(Arc::new(
+                JsonMarks::exact(&[], &["<|end_message|>"])
+                    .headed(Head::Read(unmarked_inkling_head)),
+            )),
+            ..Marked::new(
             "inkling",
             JsonMarks::exact(
                 &["<|message_model|>", "<|content_invoke_tool_json|>"],
@@ -367,7 +375,8 @@ fn named_calls() -> Vec<Marked> {
                     )
                 })
             },
-        ),
+        )
+        },
         // DeepSeek R1 writes the same.
         Marked::new(
             "deepseek-v3",
@@ -412,7 +421,6 @@ fn named_calls() -> Vec<Marked> {
         )
         .in_section("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
         .in_section("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
-        harmony(),
     ]
 }
 
@@ -516,14 +524,25 @@ fn mistral_head(text: &str) -> HeadAt {
     }
 }
 
+const INKLING_CALL: &str = "<|content_invoke_tool_json|>";
+
 /// Parses a head whose name the JSON repeats.
 fn inkling_head(text: &str) -> HeadAt {
     if text.trim_start().starts_with('{') {
         return HeadAt::Finding(None, 0);
     }
-    match name_head(text, &["<|content_invoke_tool_json|>"]) {
+    match name_head(text, &[INKLING_CALL]) {
         HeadAt::Finding(_, length) => HeadAt::Finding(None, length),
         other => other,
+    }
+}
+
+/// Parses the same head where the call's opening mark is missing.
+fn unmarked_inkling_head(text: &str) -> HeadAt {
+    match name_head(text, &[INKLING_CALL]) {
+        HeadAt::Finding(_, length) => HeadAt::Finding(None, length),
+        HeadAt::More => HeadAt::More,
+        _ => HeadAt::Other,
     }
 }
 
@@ -612,56 +631,4 @@ fn line_head(text: &str) -> HeadAt {
             }
         }
     }
-}
-
-/// The dialect of gpt-oss: every message has a header, which names its
-/// recipient.
-fn harmony() -> Marked {
-    let marks = JsonMarks::exact(&["<|start|>assistant", "<|channel|>"], &["<|call|>"])
-        .headed(Head::Read(harmony_head));
-    let mut family = Marked::new("harmony", marks, |calls| {
-        each(calls, "", |call| {
-            let (name, args) = (&call.name, call.args.to_json());
-            format!("<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{args}<|call|>")
-        })
-    })
-    .also_called(&["gpt-oss"]);
-    for channel in ["final", "commentary"] {
-        for start in ["", "<|start|>assistant"] {
-            for kind in ["", " <|constrain|>json"] {
-                let header = format!("{start}<|channel|>{channel}{kind}<|message|>");
-                family.silent.push(Trigger::at_line_start(header));
-            }
-        }
-    }
-    for end in ["<|end|>", "<|return|>"] {
-        family.silent.push(Trigger::anywhere(end));
-    }
-    family
-}
-
-/// Parses the text between `<|channel|>` or `<|start|>assistant` and the
-/// message, with a recipient in it:
-/// `commentary to=functions.f <|constrain|>json`.
-fn harmony_head(text: &str) -> HeadAt {
-    const MESSAGE: &str = "<|message|>";
-    let stop = text.find(['\n', '{', '`']).unwrap_or(text.len());
-    let end = match text.find(MESSAGE) {
-        Some(end) if end < stop => end,
-        None if stop == text.len() => return HeadAt::More,
-        _ => return HeadAt::None,
-    };
-    let header = text.get(..end).unwrap_or("");
-    let Some(recipient) = header.split_once("to=").map(|(_, rest)| rest) else {
-        return HeadAt::None;
-    };
-    let id = recipient
-        .split(|c: char| c.is_whitespace() || c == '<')
-        .next()
-        .unwrap_or("");
-    let name = id.strip_prefix("functions.").unwrap_or(id);
-    if name.is_empty() {
-        return HeadAt::None;
-    }
-    HeadAt::Finding(Some(Called::new(name)), end + MESSAGE.len())
 }

@@ -12,6 +12,7 @@ pub mod declared;
 pub(crate) mod engine;
 mod function;
 mod gemma;
+mod harmony;
 mod json;
 mod legacy;
 mod marked;
@@ -33,6 +34,7 @@ pub use arrows::Arrows;
 pub use block::Block;
 pub use function::Function;
 pub use gemma::Gemma;
+pub use harmony::Harmony;
 pub use json::Json;
 pub use legacy::Legacy;
 pub use ptk::Ptk;
@@ -304,7 +306,8 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
     for family in marked::families() {
         dialects.push(Arc::new(family));
     }
-    let others: [Arc<dyn Dialect>; 7] = [
+    let others: [Arc<dyn Dialect>; 8] = [
+        Arc::new(Harmony),
         Arc::new(Json),
         Arc::new(Pythonic),
         Arc::new(Gemma::GEMMA_4),

@@ -127,7 +127,7 @@ fn function_form(sections: &[(&str, &str)]) -> TagForm {
         sections: marks(sections),
         is_xml: false,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     }
 }
 
@@ -148,7 +148,7 @@ fn invoke_form(prefix: &str, sections: &[(&str, &str)]) -> TagForm {
         sections: marks(sections),
         is_xml: false,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     }
 }
 
@@ -169,7 +169,7 @@ fn key_value_form(sections: &[(&str, &str)]) -> TagForm {
         sections: marks(sections),
         is_xml: false,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     }
 }
 
@@ -190,7 +190,7 @@ fn param_form(sections: &[(&str, &str)]) -> TagForm {
         sections: marks(sections),
         is_xml: true,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     }
 }
 
@@ -208,7 +208,7 @@ fn element_form() -> TagForm {
         sections: Vec::new(),
         is_xml: true,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     }
 }
 
@@ -298,7 +298,10 @@ fn further_families() -> Vec<Tagged> {
         Tagged::new(
             "muse-glimmer",
             TagForm {
-                address: Some(Section::new("to=", "<|message|>")),
+                addresses: marks(&[
+                    ("<|start|>assistant to=", "<|message|>"),
+                    ("to=", "<|message|>"),
+                ]),
                 ..invoke_form(
                     "atem:",
                     &[("<atem:function_calls>", "</atem:function_calls>")],
@@ -339,7 +342,7 @@ fn further_families() -> Vec<Tagged> {
                 sections: marks(&[("<|open|>tools<|sep|>", "<|close|>tools<|sep|>")]),
                 is_xml: false,
                 json: JsonBody::No,
-                address: None,
+                addresses: Vec::new(),
             },
         ),
         Tagged::new("minicpm5", param_form(&[])),

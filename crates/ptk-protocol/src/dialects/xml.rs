@@ -29,7 +29,7 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
         sections: Vec::new(),
         is_xml: true,
         json: JsonBody::Repair,
-        address: None,
+        addresses: Vec::new(),
     })
 });
 

@@ -12,7 +12,7 @@ use super::rules::Rules;
 use super::text::{Ends, MarkTree};
 use super::{Gbnf, MAX_ARGUMENTS, MAX_SIZE, Outside, Part};
 use crate::dialects::{Dialect, Pattern, Registry, Writer};
-use crate::parse::REASONING;
+use crate::parse::{REASONING, reasoning_marks};
 use crate::{Grammar, Status, ToolCall, ToolSpec, Toolset, parse};
 
 /// How many calls a reply may have, where a dialect takes several.
@@ -305,8 +305,7 @@ pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf>
         None if tools.is_empty() => (Rules::default(), Vec::new(), None),
         None => return None,
     };
-    let thoughts = || REASONING.iter().flat_map(|(open, close)| [*open, *close]);
-    let kept_out = || marks.iter().map(String::as_str).chain(thoughts());
+    let kept_out = || marks.iter().map(String::as_str).chain(reasoning_marks());
     let all = MarkTree::new(kept_out());
     let words = all.words(&mut rules, "words", Ends::Anywhere);
     let mut thoughts = thinking(Some(&words.any()));
@@ -333,10 +332,13 @@ pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf>
 /// Parts for these words between the tags around reasoning, or for the closing
 /// tags alone.
 fn thinking(words: Option<&Part>) -> Vec<Part> {
-    let tags = REASONING.iter().filter(|(open, _)| !open.contains('|'));
-    let tags = tags.map(|(open, close)| match words {
-        Some(words) => Part::all_of([Part::text(*open), words.clone(), Part::text(*close)]),
-        None => Part::text(*close),
+    let tags = REASONING.iter().filter(|row| !row.open.contains('|'));
+    let tags = tags.map(|row| {
+        let close = Part::text(row.close.first().copied().unwrap_or_default());
+        match words {
+            Some(words) => Part::all_of([Part::text(row.open), words.clone(), close]),
+            None => close,
+        }
     });
     tags.collect()
 }

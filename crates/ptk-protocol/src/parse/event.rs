@@ -48,6 +48,28 @@ pub enum Event<'a> {
     },
     /// A problem that does not belong to a call.
     Problem(Problem),
+    /// What came so far turns out to be something else.
+    Reclassified(Reclassified),
+}
+
+/// What the beginning of a reply turns out to be. It has been emitted already:
+/// [`Reply::absorb`](crate::Reply::absorb) corrects it, and so must whatever else
+/// keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reclassified {
+    /// Everything so far is reasoning, which the prompt had opened: its closing
+    /// mark has come.
+    Reasoning {
+        /// The marks and the calls so far, as they were written; they are part
+        /// of the reasoning. `None` if calls in reasoning are calls like any
+        /// other.
+        markup: Option<String>,
+    },
+    /// Nothing but white space followed that reasoning, so the calls that were
+    /// drafted in it are calls.
+    Rescued,
+    /// All reasoning so far is text: it was expected, and never ended.
+    Text,
 }
 
 impl Event<'_> {
@@ -71,6 +93,7 @@ impl Event<'_> {
             },
             Event::CallEnd { index, call } => Event::CallEnd { index, call },
             Event::Problem(problem) => Event::Problem(problem),
+            Event::Reclassified(what) => Event::Reclassified(what),
         }
     }
 }

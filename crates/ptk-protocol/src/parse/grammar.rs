@@ -57,7 +57,19 @@ struct GrammarInner {
     chosen: usize,
     drafts: Drafts,
     fences: Fences,
-    in_reasoning: bool,
+    opening: Opening,
+}
+
+/// What a reply begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Opening {
+    /// Text; unless a mark ends reasoning that was not opened.
+    #[default]
+    Text,
+    /// Reasoning that the prompt has opened.
+    Reasoning,
+    /// Probably reasoning: if it does not end, it was text.
+    Likely,
 }
 
 /// Why a grammar cannot be built.
@@ -78,7 +90,7 @@ pub struct GrammarBuilder {
     is_alone: bool,
     drafts: Drafts,
     fences: Fences,
-    in_reasoning: bool,
+    opening: Opening,
 }
 
 impl GrammarBuilder {
@@ -132,7 +144,16 @@ impl GrammarBuilder {
     /// starts inside reasoning.
     #[must_use]
     pub fn starts_in_reasoning(mut self) -> Self {
-        self.in_reasoning = true;
+        self.opening = Opening::Reasoning;
+        self
+    }
+
+    /// Declares that replies of this model usually start inside reasoning, but
+    /// that its server may have taken that away. If the reasoning does not end,
+    /// all of it is [text](crate::Reclassified::Text).
+    #[must_use]
+    pub fn likely_starts_in_reasoning(mut self) -> Self {
+        self.opening = Opening::Likely;
         self
     }
 
@@ -172,7 +193,7 @@ impl GrammarBuilder {
                 chosen,
                 drafts: self.drafts,
                 fences: self.fences,
-                in_reasoning: self.in_reasoning,
+                opening: self.opening,
             }),
             is_transcript: false,
         })
@@ -220,8 +241,8 @@ impl Grammar {
         self.inner.fences
     }
 
-    pub(super) fn starts_in_reasoning(&self) -> bool {
-        self.inner.in_reasoning
+    pub(super) fn opening(&self) -> Opening {
+        self.inner.opening
     }
 
     pub(super) fn is_transcript(&self) -> bool {
@@ -236,6 +257,12 @@ impl Grammar {
 
     pub(super) fn dialect(&self, index: usize) -> Option<&Arc<dyn Dialect>> {
         self.inner.table.dialects.get(index)
+    }
+
+    /// The dialects whose calls are quoted in messages to the user of a family.
+    pub(super) fn quoted_in_message(&self, family: usize) -> &[usize] {
+        let quoted = self.inner.table.quoted_in_messages.get(family);
+        quoted.map_or(&[], Vec::as_slice)
     }
 
     /// Whether the text ends with a closing mark.

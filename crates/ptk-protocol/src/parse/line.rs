@@ -25,6 +25,18 @@ pub(super) fn is_lead(c: char) -> bool {
     c.is_whitespace() || c == BYTE_ORDER_MARK
 }
 
+/// What the text before a line leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Continues {
+    /// Nothing: the line stands alone.
+    Nothing,
+    /// A bracket was opened right before.
+    Bracket,
+    /// A comma or a key stands before, as between the brackets of data, or at
+    /// the end of a clause.
+    List,
+}
+
 /// The line at the parser's place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Line {
@@ -34,6 +46,9 @@ pub(super) struct Line {
     length: usize,
     open_ticks: Option<usize>,
     last: Option<char>,
+    /// The last two characters that are not white space, the later one first;
+    /// they may stand on lines before.
+    visible: [Option<char>; 2],
     names_marks: bool,
     /// How far the line is indented.
     indent: usize,
@@ -72,6 +87,23 @@ impl Line {
             self.length += 1;
         }
         self.last = Some(last);
+        let mut visible = text.chars().rev().filter(|c| !c.is_whitespace());
+        if let Some(later) = visible.next() {
+            let before = visible.next().or(self.visible[0]);
+            self.visible = [Some(later), before];
+        }
+    }
+
+    /// What the text before the line leaves open, so that what begins the line
+    /// may be part of it.
+    pub(super) fn continues(&self) -> Continues {
+        match self.visible {
+            // A sad face.
+            [Some('('), Some(':')] => Continues::Nothing,
+            [Some('(' | '[' | '{'), _] => Continues::Bracket,
+            [Some(','), _] | [Some(':'), Some('"' | '\'')] => Continues::List,
+            _ => Continues::Nothing,
+        }
     }
 
     /// Updates the line with a run of backticks: it opens inline code, closes

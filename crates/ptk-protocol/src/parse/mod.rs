@@ -14,11 +14,12 @@
 //! | `grammar` | tools, dialects and policies of a parser |
 //! | `table`, `marks` | what each mark may mean, and the search for marks |
 //! | `forged` | marks of results and turns, which a model must not write |
+//! | `reasoning_marks`, `message_marks` | marks around thoughts, and around messages to the user |
 //! | `engine` | the state machine: prose, sections, fences, reasoning, calls |
 //! | `line`, `hold` | quotation, and what is held back until it is decided |
 //! | `reader` | what a dialect implements |
 //! | `settle` | validation of a call |
-//! | `reply`, `trace` | the outcome, and why it was read so |
+//! | `reply`, `reclassify`, `trace` | the outcome, and why it was read so |
 //! | `copies` | calls copied from tool results |
 
 mod copies;
@@ -29,7 +30,10 @@ mod grammar;
 mod hold;
 mod line;
 mod marks;
+mod message_marks;
 mod reader;
+mod reasoning_marks;
+mod reclassify;
 mod reply;
 mod settle;
 mod table;
@@ -37,12 +41,13 @@ mod trace;
 
 pub use copies::Copies;
 pub use engine::Parser;
-pub use event::Event;
+pub use event::{Event, Reclassified};
 pub use grammar::{Drafts, Fences, Grammar, GrammarBuilder, GrammarError};
 pub(crate) use reader::{Finding, floor};
 pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
+pub(crate) use reasoning_marks::{REASONING, reasoning_marks};
 pub use reply::{Outcome, Reply};
-pub(crate) use table::{REASONING, Table};
+pub(crate) use table::Table;
 pub use trace::{Decision, Kept, Note, Quote, Refusal};
 
 /// Up to this length of a reply, memory for prose is reserved in advance.

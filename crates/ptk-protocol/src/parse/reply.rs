@@ -3,8 +3,9 @@
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::event::Event;
-use super::table::REASONING;
+use super::event::{Event, Reclassified};
+use super::reasoning_marks::REASONING;
+use super::reclassify::Drafted;
 use crate::problem::explain;
 use crate::{
     Arguments, ErrorCode, ExecutionError, Formatter, ParsedCall, Piece, Problem, ProblemCode, Span,
@@ -24,6 +25,8 @@ pub struct Reply {
     pub problems: Vec<Problem>,
     /// The pieces of the reply, in order, without gap or overlap.
     pub pieces: Vec<Piece>,
+    /// What began the reply, if that turned out to be reasoning.
+    pub(super) drafted: Option<Box<Drafted>>,
 }
 
 /// What a reply means for the loop.
@@ -56,13 +59,16 @@ impl Reply {
             Event::Piece(piece) => self.piece(piece.kind, Span::new(piece.start, piece.end)),
             Event::CallEnd { call, .. } => self.calls.push(*call),
             Event::Problem(problem) => self.problems.push(problem),
+            Event::Reclassified(Reclassified::Reasoning { markup }) => self.was_reasoning(markup),
+            Event::Reclassified(Reclassified::Rescued) => self.rescue(),
+            Event::Reclassified(Reclassified::Text) => self.was_text(),
             Event::CallStart { .. } | Event::ArgumentsDelta { .. } => {}
         }
     }
 
     /// Joins stretches of text and reasoning, so that the pieces do not depend
     /// on how the reply was cut.
-    fn piece(&mut self, kind: SpanKind, span: Span) {
+    pub(super) fn piece(&mut self, kind: SpanKind, span: Span) {
         if let Some(last) = self.pieces.last_mut()
             && last.kind == kind
             && last.end == span.start
@@ -181,7 +187,7 @@ impl Reply {
 
 /// The length of the end of a mark that opens reasoning.
 fn opening_len(mark: &str) -> usize {
-    let opens = REASONING.iter().map(|(open, _)| *open);
+    let opens = REASONING.iter().map(|row| row.open);
     let fitting = opens.filter(|open| {
         let tail = mark.len().checked_sub(open.len());
         let tail = tail.and_then(|at| mark.get(at..));
@@ -192,7 +198,7 @@ fn opening_len(mark: &str) -> usize {
 
 /// The length of the beginning of a mark that closes reasoning.
 fn closing_len(mark: &str) -> usize {
-    let closes = REASONING.iter().map(|(_, close)| *close);
+    let closes = REASONING.iter().flat_map(|row| row.close.iter().copied());
     let fitting = closes.filter(|close| {
         let head = mark.get(..close.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(close))

@@ -48,14 +48,15 @@ impl Settler {
             Finding::Piece(kind, range) => self.piece(kind, &range, tell),
             Finding::Start(name) => {
                 self.started = true;
-                tell(Item::Start(name));
+                tell(Item::Start(single_name(name, tools)));
             }
             Finding::Delta(json) => tell(Item::Delta(json)),
             Finding::DeltaAt(range) => {
                 let range = self.start + range.start..self.start + range.end;
                 tell(Item::DeltaAt(range));
             }
-            Finding::Call(call) => {
+            Finding::Call(mut call) => {
+                call.name = single_name(call.name, tools);
                 if !self.started {
                     tell(Item::Start(call.name.clone()));
                 }
@@ -125,6 +126,19 @@ impl Settler {
             dialect: self.dialect.name().to_owned(),
             span,
         }
+    }
+}
+
+/// The name of a declared tool that was written twice: `read_file.read_file`.
+fn single_name(name: String, tools: Option<&Toolset>) -> String {
+    match name.split_once('.') {
+        Some((first, second))
+            if first == second
+                && tools.is_some_and(|tools| tools.contains(first) && !tools.contains(&name)) =>
+        {
+            first.to_owned()
+        }
+        _ => name,
     }
 }
 

@@ -7,39 +7,9 @@ use std::sync::Arc;
 use super::forged::{self, Forgery};
 use super::line::LABEL;
 use super::marks::{Needles, Tree};
+use super::message_marks::{SILENT, USER_MESSAGES};
+use super::reasoning_marks::REASONING;
 use crate::dialects::{Claim, Dialect, Pattern, TriggerPosition};
-
-/// The tags around reasoning, opening and closing.
-pub(crate) const REASONING: &[(&str, &str)] = &[
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<analysis>", "</analysis>"),
-    ("[THINK]", "[/THINK]"),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-    ("<|channel|>analysis<|message|>", "<|end|>"),
-    (
-        "<|start|>assistant<|channel|>analysis<|message|>",
-        "<|end|>",
-    ),
-];
-
-/// Marks that end a turn of some model, or stand around its answer, and may
-/// come out as text.
-const END_OF_TURN: &[&str] = &[
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "<|im_end|>",
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|end_of_turn|>",
-    "<end_of_turn>",
-    "<｜end▁of▁sentence｜>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<|START_RESPONSE|>",
-    "<|END_RESPONSE|>",
-    "</s>",
-];
 
 /// What a mark may mean.
 #[expect(
@@ -52,6 +22,8 @@ pub(super) struct Meaning {
     pub(super) reasoning: Option<usize>,
     /// The mark closes reasoning.
     pub(super) reasoning_end: bool,
+    /// The mark opens or closes a message to the user.
+    pub(super) message: Option<MessageMark>,
     pub(super) closer: bool,
     /// The mark stands behind several calls of some dialect.
     pub(super) section_end: bool,
@@ -65,11 +37,21 @@ pub(super) struct Meaning {
     pub(super) forgery: Option<Forgery>,
 }
 
+/// A mark of a message to the user, of the family of this index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessageMark {
+    /// It opens the message.
+    Open(usize, TriggerPosition),
+    /// It closes the messages of one family or several.
+    Close,
+}
+
 /// The meaning of a mark that has none.
 pub(super) static NOTHING: Meaning = Meaning {
     candidates: Vec::new(),
     reasoning: None,
     reasoning_end: false,
+    message: None,
     closer: false,
     section_end: false,
     is_common: false,
@@ -199,6 +181,9 @@ pub(crate) struct Table {
     /// The parts before the first `_` of the words that begin results. They are
     /// found by that byte, which is rare where line breaks are not.
     pub(super) stems: Vec<String>,
+    /// For each family with messages to the user, the dialects whose calls are
+    /// quoted in them.
+    pub(super) quoted_in_messages: Vec<Vec<usize>>,
 }
 
 /// The bytes at which a search for marks stops.
@@ -288,13 +273,16 @@ impl Table {
                 }
             }
         }
-        for (index, (open, close)) in REASONING.iter().enumerate() {
-            marks.meaning(open).reasoning = Some(index);
-            marks.meaning(close).reasoning_end = true;
+        for (index, row) in REASONING.iter().enumerate() {
+            marks.meaning(row.open).reasoning = Some(index);
+            for close in row.close {
+                marks.meaning(close).reasoning_end = true;
+            }
         }
-        for end in END_OF_TURN {
-            marks.meaning(end).silent = Some(TriggerPosition::Anywhere);
+        for mark in SILENT {
+            marks.meaning(mark).silent = Some(TriggerPosition::Anywhere);
         }
+        let quoted_in_messages = add_messages(&mut marks, &dialects);
         marks.meaning("`").fence = Some(b'`');
         marks.meaning("~~~").fence = Some(b'~');
         marks.meaning(LABEL).label = true;
@@ -311,7 +299,10 @@ impl Table {
         for meaning in &mut marks.meanings {
             meaning.candidates.sort_by_key(|candidate| candidate.claim);
         }
-        Self::with(dialects, marks, named)
+        Self {
+            quoted_in_messages,
+            ..Self::with(dialects, marks, named)
+        }
     }
 
     fn with(
@@ -360,29 +351,44 @@ impl Table {
             stops_with_turns: Stops::new(needles.clone(), true, &turns),
             stops: Stops::new(needles, lines, &starts),
             stems,
+            quoted_in_messages: Vec::new(),
         }
     }
+}
 
-    /// Whether reasoning of this index may open in the middle of a line. The
-    /// words of the others are too common in prose and markup.
-    pub(super) fn may_open_mid_line(index: usize) -> bool {
-        REASONING
-            .get(index)
-            .is_some_and(|(open, _)| !matches!(*open, "<reasoning>" | "<analysis>"))
+/// Adds the marks of messages to the user, and returns for each family which of
+/// the dialects are quoted in them.
+fn add_messages(marks: &mut MarkMeanings, dialects: &[Arc<dyn Dialect>]) -> Vec<Vec<usize>> {
+    for (family, message) in USER_MESSAGES.iter().enumerate() {
+        let anywhere = message
+            .open
+            .iter()
+            .zip(std::iter::repeat(TriggerPosition::Anywhere));
+        let line = message
+            .open_line
+            .iter()
+            .zip(std::iter::repeat(TriggerPosition::LineStart));
+        for (open, place) in anywhere.chain(line) {
+            marks.meaning(open).message = Some(MessageMark::Open(family, place));
+        }
+        for close in message.close {
+            let meaning = marks.meaning(close);
+            meaning.message = Some(MessageMark::Close);
+            // Where none is open, it is markup without a meaning.
+            if !meaning.closer {
+                meaning.silent = Some(TriggerPosition::Anywhere);
+            }
+        }
     }
-
-    /// Whether a closing tag of reasoning is one of those that may open in the
-    /// middle of a line.
-    pub(super) fn is_rare_reasoning_end(mark: &str) -> bool {
-        let ends = REASONING.iter().enumerate();
-        let mut same = ends.filter(|(_, (_, close))| close.eq_ignore_ascii_case(mark));
-        same.any(|(index, _)| Self::may_open_mid_line(index))
-    }
-
-    /// The closing tag of the reasoning of this index.
-    pub(super) fn reasoning_end(index: usize) -> &'static str {
-        REASONING.get(index).map_or("", |(_, close)| close)
-    }
+    let quoted = |names: &[&str]| {
+        let all = dialects.iter().enumerate();
+        let quoted = all.filter(|(_, dialect)| names.contains(&dialect.name()));
+        quoted.map(|(index, _)| index).collect()
+    };
+    USER_MESSAGES
+        .iter()
+        .map(|message| quoted(message.quotes))
+        .collect()
 }
 
 /// Whether a closing tag may belong to any markup: `</function>`.
@@ -396,7 +402,14 @@ fn is_common_tag(mark: &str) -> bool {
 impl Meaning {
     /// Whether the mark has a meaning at the start of a line only.
     fn is_for_line_starts(&self) -> bool {
-        let elsewhere = self.reasoning.is_some()
+        let reasoning = self.reasoning.and_then(|row| REASONING.get(row));
+        let message = match self.message {
+            Some(MessageMark::Open(_, place)) => place == TriggerPosition::Anywhere,
+            Some(MessageMark::Close) => true,
+            None => false,
+        };
+        let elsewhere = reasoning.is_some_and(|row| row.place == TriggerPosition::Anywhere)
+            || message
             || self.reasoning_end
             || self.closer
             || self.fence.is_some()

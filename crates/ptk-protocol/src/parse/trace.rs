@@ -66,6 +66,12 @@ pub enum Decision {
     SectionEnd,
     /// A closing mark closes nothing.
     Stray,
+    /// A message to the user begins; the family's own calls in it are quoted.
+    Message,
+    /// Reasoning ends that the prompt had opened: it began with the reply.
+    Thought,
+    /// Reasoning that was expected did not end, so it is the answer.
+    NoThought,
     /// Markup without a meaning, such as the header of a message.
     Silent,
     /// A closing mark in the middle of a sentence is part of the sentence.
@@ -136,6 +142,8 @@ pub enum Quote {
     EarlyFence,
     /// A fence in the reasoning.
     FenceInReasoning,
+    /// A list or an object that the text before it begins.
+    Data,
 }
 
 /// Why a call that was drafted in reasoning does not count.
@@ -177,6 +185,11 @@ impl fmt::Display for Decision {
             ),
             Self::Reasoning => f.write_str("reasoning begins"),
             Self::ReasoningEnd => f.write_str("reasoning ends"),
+            Self::Message => f.write_str("a message to the user begins"),
+            Self::Thought => {
+                f.write_str("reasoning ends that nothing opened: it began with the reply")
+            }
+            Self::NoThought => f.write_str("no reasoning ends here: this is the answer"),
             Self::NoDraft => f.write_str(
                 "in the reasoning, and no whole call of a declared tool: part of the reasoning",
             ),
@@ -220,6 +233,7 @@ impl fmt::Display for Quote {
             Self::MixedFence => "a fence that holds something else than calls of declared tools",
             Self::EarlyFence => "a fence that does not end the reply",
             Self::FenceInReasoning => "a fence in the reasoning",
+            Self::Data => "part of the list or the object around it",
         })
     }
 }

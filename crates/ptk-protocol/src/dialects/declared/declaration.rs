@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::dialects::engine::json_marks::is_name_character;
-use crate::parse::REASONING;
+use crate::parse::reasoning_marks;
 
 /// The longest mark and the longest name or key. Those of real models have a
 /// few dozen bytes.
@@ -300,11 +300,7 @@ pub(super) fn check_mark(field: &'static str, mark: &str) -> Result<(), Declarat
         let mark = owned();
         return Err(DeclarationFault::Unguarded { field, mark });
     }
-    let is_tag = |tag: &str| tag.eq_ignore_ascii_case(mark);
-    if REASONING
-        .iter()
-        .any(|(open, close)| is_tag(open) || is_tag(close))
-    {
+    if reasoning_marks().any(|tag| tag.eq_ignore_ascii_case(mark)) {
         return Err(DeclarationFault::Reasoning(owned()));
     }
     if mark.starts_with('`') {

@@ -58,7 +58,7 @@ pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Declaration
             .collect(),
         is_xml: false,
         json: JsonBody::Read,
-        address: None,
+        addresses: Vec::new(),
     })
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct TagForm {
     /// Whether the arguments may be one JSON object instead of tags.
     pub(crate) json: JsonBody,
     /// The marks around the name of a recipient, before the sections.
-    pub(crate) address: Option<Section>,
+    pub(crate) addresses: Vec<Section>,
 }
 
 /// Whether the arguments may be one JSON object.

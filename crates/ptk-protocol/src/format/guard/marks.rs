@@ -8,7 +8,7 @@
 
 use super::mark::{Mark, MarkPosition, is_name, overlap, rest};
 use crate::dialects::{self, Claim, Pattern, Registry, Trigger};
-use crate::parse::REASONING;
+use crate::parse::reasoning_marks;
 
 /// Roles of a transcript.
 const ROLES: &[&str] = &["USER:", "ASSISTANT:", "SYSTEM:"];
@@ -39,8 +39,14 @@ pub(super) fn of(registry: &Registry) -> Vec<Mark> {
             add(&mut marks, Some(Mark::new(word, MarkPosition::LineStart)));
         }
     }
-    for tag in REASONING.iter().flat_map(|(open, close)| [open, close]) {
-        add(&mut marks, shortened(tag, MarkPosition::Anywhere));
+    for tag in reasoning_marks() {
+        let is_word = tag.starts_with(|c: char| c.is_ascii_alphabetic());
+        let place = if is_word {
+            MarkPosition::LineStart
+        } else {
+            MarkPosition::Anywhere
+        };
+        add(&mut marks, shortened(tag, place));
     }
     let roles = ROLES
         .iter()

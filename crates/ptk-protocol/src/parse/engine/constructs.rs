@@ -11,8 +11,9 @@ use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
 use crate::parse::reader::{Finding, Findings, Input, Step, floor};
+use crate::parse::reasoning_marks::ends_of;
 use crate::parse::settle::Settler;
-use crate::parse::table::{Candidates, Table};
+use crate::parse::table::Candidates;
 use crate::parse::trace::{Decision, Quote, Refusal};
 use crate::{SpanKind, Status};
 
@@ -33,8 +34,7 @@ impl Work<'_, '_, '_> {
             Back::Prose { .. } => (Some(Vec::new()), Vec::new()),
             Back::Reasoning { tag } => {
                 let live = self.grammar.drafts() == Drafts::Run;
-                let stop = Table::reasoning_end(tag).to_owned();
-                ((!live).then(Vec::new), vec![stop])
+                ((!live).then(Vec::new), ends_of(tag))
             }
             Back::Fence(fence) => {
                 let close: String = std::iter::once('\n')
@@ -181,7 +181,7 @@ impl Work<'_, '_, '_> {
     pub(super) fn quoted_mark(&mut self, mut quoted: QuotedMark) -> bool {
         let text = self.text;
         let closed = match quoted.quotation {
-            Quotation::None => Closes::Never,
+            Quotation::None | Quotation::Data => Closes::Never,
             Quotation::Ticks(count) => closing_ticks(text, &mut quoted.search, count),
             Quotation::Mark(mark) => self.closing_quote(&quoted.range, &mut quoted.search, mark),
         };
@@ -230,6 +230,7 @@ impl Work<'_, '_, '_> {
             Decision::Quoted(match quotation {
                 Quotation::Ticks(_) => Quote::InlineCode,
                 Quotation::Mark(_) | Quotation::None => Quote::QuotationMarks,
+                Quotation::Data => Quote::Data,
             })
         });
         self.pass(behind);
@@ -370,6 +371,7 @@ impl Work<'_, '_, '_> {
                 _ => Closes::Never,
             },
             Quotation::Ticks(count) => closing_ticks(text, &mut quoted.search, count),
+            Quotation::Data => goes_on_as_data(text, &quoted.range, &mut quoted.search),
         };
         match closed {
             Closes::Unknown => self.wait(EngineState::Quoted(Box::new(quoted))),
@@ -396,6 +398,18 @@ enum Closes {
     Before(usize),
     Never,
     Unknown,
+}
+
+/// Whether a comma or a closing bracket follows, as behind an element of data.
+fn goes_on_as_data(text: &Text<'_>, range: &Range<usize>, search: &mut usize) -> Closes {
+    let rest = text.from(*search);
+    let visible = rest.trim_start();
+    *search += rest.len() - visible.len();
+    match visible.bytes().next() {
+        None if !text.end => Closes::Unknown,
+        Some(b',' | b']' | b'}' | b')') => Closes::Before(range.end),
+        _ => Closes::Never,
+    }
 }
 
 /// Looks for a run of exactly `count` backticks on the rest of the line.

@@ -7,15 +7,17 @@ mod forging;
 mod prose;
 mod reasoning;
 mod telling;
+mod unopened;
 
 use std::ops::Range;
 
 use super::event::Event;
 use super::forged::Forgery;
-use super::grammar::Grammar;
+use super::grammar::{Grammar, Opening};
 use super::hold::{Hold, Item};
 use super::line::Line;
 use super::reader::{Findings, Reader};
+use super::reasoning_marks::OPENED_BY_PROMPT;
 use super::settle::Settler;
 use super::table::Candidates;
 use super::trace::{Decision, Note, Trace};
@@ -239,6 +241,8 @@ enum Quotation {
     None,
     Ticks(usize),
     Mark(char),
+    /// The list or the object that the text before it may have begun.
+    Data,
 }
 
 struct QuotedConstruct {
@@ -295,6 +299,15 @@ struct Machine {
     behind_call: bool,
     /// The dialect of the last construct.
     last: Option<usize>,
+    /// The family whose message to the user is open.
+    message: Option<usize>,
+    /// The marks and calls of the reply so far, as long as it may still turn out
+    /// to be reasoning that the prompt had opened.
+    drafted: Option<String>,
+    /// Whether it has, and how many calls were in it.
+    unopened: Option<usize>,
+    /// Whether any reasoning has ended.
+    has_closed: bool,
     /// Whether any words were emitted.
     has_said: bool,
     /// The reasons of decisions, if they were requested.
@@ -303,14 +316,14 @@ struct Machine {
 
 impl Machine {
     fn new(grammar: &Grammar) -> Self {
-        let state = if grammar.starts_in_reasoning() {
-            EngineState::Reasoning {
-                tag: 0,
+        let state = match grammar.opening() {
+            Opening::Text => EngineState::Prose,
+            Opening::Reasoning | Opening::Likely => EngineState::Reasoning {
+                tag: OPENED_BY_PROMPT,
                 fenced: false,
-            }
-        } else {
-            EngineState::Prose
+            },
         };
+        let drafted = (grammar.opening() == Opening::Text).then(String::new);
         Self {
             base: 0,
             told: 0,
@@ -323,6 +336,10 @@ impl Machine {
             sections: 0,
             behind_call: false,
             last: None,
+            message: None,
+            drafted,
+            unopened: None,
+            has_closed: false,
             has_said: false,
             trace: None,
         }
@@ -344,7 +361,7 @@ impl Machine {
         };
         while work.step() {}
         if end {
-            work.conclude();
+            work.settle_end();
             work.discard_forgery();
         }
         let mut keep = self.told;

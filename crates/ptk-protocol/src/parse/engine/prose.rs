@@ -4,10 +4,23 @@ use super::{Back, EngineState, Fence, Quotation, Work, is_run_open, run_length};
 use crate::dialects::{Claim, TriggerPosition};
 
 use crate::parse::hold::Item;
-use crate::parse::line::Line;
-use crate::parse::table::{Candidate, Candidates, Hit, LineAt, Next, Stretch, Table};
+use crate::parse::line::{Continues, Line};
+use crate::parse::message_marks::USER_MESSAGES;
+use crate::parse::reasoning_marks::{closes_alone, may_open_mid_line};
+use crate::parse::table::{Candidate, Candidates, Hit, LineAt, MessageMark, Next, Stretch};
 use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
+
+/// What a mark in prose opens, or ends.
+#[derive(Debug, Clone, Copy)]
+enum Frame {
+    /// Reasoning of this row.
+    Reasoning(usize),
+    /// A message to the user, of this family.
+    Message(usize),
+    /// The end of reasoning that the prompt has opened: it began with the reply.
+    Thought,
+}
 
 /// The longest line that opens a fence.
 const MAX_INFO: usize = 256;
@@ -63,10 +76,22 @@ impl<'a> Work<'a, '_, '_> {
             return self.go(EngineState::Prose);
         }
         let quoted = self.machine.line.open_ticks().is_some() || self.machine.line.is_quotation();
+        if !quoted {
+            self.leave_message(start, end);
+        }
         let blank = self.machine.line.is_blank();
-        if let Some(tag) = meaning.reasoning
+        let frame = match (meaning.reasoning, meaning.message) {
+            (Some(tag), _) if blank || may_open_mid_line(tag) => Some(Frame::Reasoning(tag)),
+            (_, Some(MessageMark::Open(family, place)))
+                if blank || place == TriggerPosition::Anywhere =>
+            {
+                Some(Frame::Message(family))
+            }
+            _ if self.may_end_reasoning(meaning.reasoning_end, start, end) => Some(Frame::Thought),
+            _ => None,
+        };
+        if let Some(frame) = frame
             && !quoted
-            && (blank || Table::may_open_mid_line(tag))
         {
             // In a sentence, words follow behind a space.
             match self.text.from(end).bytes().next() {
@@ -79,13 +104,18 @@ impl<'a> Work<'a, '_, '_> {
                     self.skip_char(start);
                     return self.go(EngineState::Prose);
                 }
-                _ => {}
+                _ => return self.enter(frame, start, end),
             }
-            self.tell(SpanKind::Text, start);
-            self.mark(start..end);
-            self.note(start..end, |_| Decision::Reasoning);
-            self.machine.line = Line::default();
-            return self.go(EngineState::Reasoning { tag, fenced: false });
+        }
+        if !quoted && self.machine.message.is_some() {
+            if meaning.message == Some(MessageMark::Close) {
+                return self.close_message(start, end);
+            }
+            if meaning.closer && self.machine.sections == 0 {
+                // A call that is quoted in the message closes here.
+                self.skip_char(start);
+                return self.go(EngineState::Prose);
+            }
         }
         if meaning.silent.is_some() && !quoted {
             return self.stray_mark(&hit);
@@ -94,14 +124,15 @@ impl<'a> Work<'a, '_, '_> {
         if !candidates.is_empty() && !self.machine.line.is_quotation() {
             self.tell(SpanKind::Text, start);
             let line = self.machine.line;
-            let quotation = match (line.open_ticks(), line.closing_quote()) {
-                (Some(ticks), _) => Quotation::Ticks(ticks),
-                (None, Some(quote)) => Quotation::Mark(quote),
-                (None, None) => Quotation::None,
-            };
             let marked = hit
                 .candidates()
                 .any(|candidate| candidate.place == TriggerPosition::Anywhere);
+            let quotation = match (line.open_ticks(), line.closing_quote()) {
+                (Some(ticks), _) => Quotation::Ticks(ticks),
+                (None, Some(quote)) => Quotation::Mark(quote),
+                (None, None) if !marked && line.continues() == Continues::List => Quotation::Data,
+                (None, None) => Quotation::None,
+            };
             self.note_tried(&hit, &candidates);
             return self.begin(start, candidates, Back::Prose { quotation, marked });
         }
@@ -110,6 +141,49 @@ impl<'a> Work<'a, '_, '_> {
             return self.stray_mark(&hit);
         }
         self.skip_char(start);
+        self.go(EngineState::Prose)
+    }
+
+    /// Enters what a mark opens in prose.
+    fn enter(&mut self, frame: Frame, start: usize, end: usize) -> bool {
+        if let Frame::Thought = frame {
+            return self.end_unopened_reasoning(start, end);
+        }
+        self.tell(SpanKind::Text, start);
+        self.mark(start..end);
+        self.machine.line = Line::default();
+        match frame {
+            Frame::Reasoning(tag) => {
+                self.note(start..end, |_| Decision::Reasoning);
+                self.machine.drafted = None;
+                self.machine.message = None;
+                self.go(EngineState::Reasoning { tag, fenced: false })
+            }
+            Frame::Message(family) => {
+                self.note(start..end, |_| Decision::Message);
+                self.machine.message = Some(family);
+                self.go(EngineState::Prose)
+            }
+            Frame::Thought => self.go(EngineState::Prose),
+        }
+    }
+
+    /// Leaves a message to the user that has no closing mark, where a mark opens
+    /// the next message.
+    fn leave_message(&mut self, start: usize, end: usize) {
+        let mark = self.text.slice(&(start..end));
+        let message = self.machine.message.and_then(|it| USER_MESSAGES.get(it));
+        if message.is_some_and(|message| message.is_left_at(mark)) {
+            self.machine.message = None;
+        }
+    }
+
+    fn close_message(&mut self, start: usize, end: usize) -> bool {
+        self.tell(SpanKind::Text, start);
+        self.mark(start..end);
+        self.note(start..end, |_| Decision::Silent);
+        self.machine.line = Line::default();
+        self.machine.message = None;
         self.go(EngineState::Prose)
     }
 
@@ -157,7 +231,7 @@ impl<'a> Work<'a, '_, '_> {
         let in_section = meaning.closer && self.machine.sections > 0;
         let tag_of_reasoning = meaning.reasoning_end
             && meaning.silent.is_none()
-            && Table::is_rare_reasoning_end(self.text.slice(&(start..end)));
+            && closes_alone(self.text.slice(&(start..end)));
         let blank = self.machine.line.is_blank();
         let named = self.machine.line.names_marks();
         let stands_apart = if in_section || (tag_of_reasoning && !named) {
@@ -269,11 +343,20 @@ impl<'a> Work<'a, '_, '_> {
         if self.is_weary() {
             return Candidates::default();
         }
+        // An element of data, or an argument.
+        let in_bracket = self.machine.line.continues() == Continues::Bracket;
+        let quoted_dialects = match self.machine.message {
+            Some(family) => self.grammar.quoted_in_message(family),
+            None => &[],
+        };
         let here = || {
             hit.candidates().filter(|candidate| {
                 // A tool's name in a block of code is quoted.
                 let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
-                candidate.place == TriggerPosition::Anywhere || (blank && !in_code)
+                let is_data = matches!(&*candidate.mark, "" | "{" | "[");
+                let stands_alone = blank && !in_code && !(in_bracket && is_data);
+                let quoted = quoted_dialects.contains(&candidate.choice.dialect);
+                !quoted && (candidate.place == TriggerPosition::Anywhere || stands_alone)
             })
         };
         let mark = self.text.slice(&(hit.start..hit.end));

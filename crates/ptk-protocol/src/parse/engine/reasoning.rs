@@ -2,10 +2,12 @@
 
 use super::{Back, EngineState, Work, is_run_open, run_length};
 use crate::SpanKind;
+use crate::dialects::TriggerPosition;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::Held;
 use crate::parse::line::Line;
-use crate::parse::table::{Hit, Next, Table};
+use crate::parse::reasoning_marks::{is_closed_by, is_left_at};
+use crate::parse::table::{Hit, MessageMark, Next};
 use crate::parse::trace::{Decision, Kept, Quote};
 
 impl Work<'_, '_, '_> {
@@ -33,11 +35,22 @@ impl Work<'_, '_, '_> {
         } = hit;
         self.pass(start);
         let mark = text.slice(&(start..end));
-        if meaning.reasoning_end && mark.eq_ignore_ascii_case(Table::reasoning_end(tag)) {
+        if meaning.reasoning_end && is_closed_by(tag, mark) {
             self.tell(SpanKind::Reasoning, start);
             self.mark(start..end);
             self.note(start..end, |_| Decision::ReasoningEnd);
             self.machine.line = Line::default();
+            self.machine.has_closed = true;
+            return self.go(EngineState::Prose);
+        }
+        let is_quoted = fenced || self.machine.line.open_ticks().is_some();
+        let opens_message = matches!(meaning.message, Some(MessageMark::Open(_, place))
+            if place == TriggerPosition::Anywhere || self.machine.line.is_blank());
+        if !is_quoted && (opens_message || is_left_at(tag, mark)) {
+            self.tell(SpanKind::Reasoning, start);
+            self.note(start..start, |_| Decision::ReasoningEnd);
+            self.machine.line = Line::default();
+            self.machine.has_closed = true;
             return self.go(EngineState::Prose);
         }
         if let Some(byte) = meaning.fence {

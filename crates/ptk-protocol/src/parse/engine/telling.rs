@@ -171,6 +171,9 @@ impl Work<'_, '_, '_> {
     }
 
     pub(super) fn send(&mut self, item: Item) {
+        if let Item::Span(kind, range) = &item {
+            self.keep_drafted(*kind, range);
+        }
         let event = match item {
             Item::Span(SpanKind::Text, range) => Event::Text {
                 text: Cow::Borrowed(self.text.slice(&range)),

@@ -49,10 +49,16 @@ impl TagForm {
             }
         }
         triggers.extend(self.sections.iter().map(Section::trigger));
-        let address = self.address.iter();
-        triggers.extend(
-            address.map(|address| Trigger::at_line_start(&address.open).claimed(Claim::Section)),
-        );
+        let addresses = self.addresses.iter();
+        triggers.extend(addresses.map(|address| {
+            let is_word = address.open.starts_with(|c: char| c.is_alphabetic());
+            let trigger = if is_word {
+                Trigger::at_line_start(&address.open)
+            } else {
+                Trigger::anywhere(&address.open)
+            };
+            trigger.claimed(Claim::Section)
+        }));
         if self.named_first() {
             triggers.push(Trigger::tool_name("", BEHIND_NAME));
         }
@@ -73,10 +79,12 @@ impl TagForm {
         let Some(section) = trigger.checked_sub(calls) else {
             return Box::new(TagReader::new(form));
         };
-        match (form.sections.get(section), &form.address) {
-            (Some(section), _) => section.reader(),
-            (None, Some(address)) => address.address_reader(),
-            (None, None) => Box::new(TagReader::new(form)),
+        if let Some(section) = form.sections.get(section) {
+            return section.reader();
+        }
+        match form.addresses.get(section - form.sections.len()) {
+            Some(address) => address.address_reader(),
+            None => Box::new(TagReader::new(form)),
         }
     }
 }

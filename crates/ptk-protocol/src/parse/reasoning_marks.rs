@@ -1,0 +1,182 @@
+//! The marks around reasoning, a row for each form.
+
+use crate::dialects::TriggerPosition;
+
+/// The marks around the reasoning of some families.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReasoningMarks {
+    /// The mark that opens it.
+    pub(crate) open: &'static str,
+    /// The marks that close it. The first one is the family's own; the others
+    /// are what its models write as well.
+    pub(crate) close: &'static [&'static str],
+    /// Marks of the next message, which end it without belonging to it.
+    next: &'static [&'static str],
+    /// Where the opening mark counts.
+    pub(crate) place: TriggerPosition,
+    /// Whether the closing mark ends reasoning also where none was opened, as
+    /// the prompt may have done that.
+    closes_alone: bool,
+}
+
+const fn row(open: &'static str, close: &'static [&'static str]) -> ReasoningMarks {
+    ReasoningMarks {
+        open,
+        close,
+        next: &[],
+        place: TriggerPosition::Anywhere,
+        closes_alone: true,
+    }
+}
+
+impl ReasoningMarks {
+    /// The words of the tags are common in prose and in other markup.
+    const fn common(self) -> Self {
+        Self {
+            place: TriggerPosition::LineStart,
+            closes_alone: false,
+            ..self
+        }
+    }
+
+    /// The reasoning is a message of its own, which ends where one of these
+    /// opens the next.
+    const fn before(self, next: &'static [&'static str]) -> Self {
+        Self {
+            next,
+            closes_alone: false,
+            ..self
+        }
+    }
+
+    const fn at_line_start(self) -> Self {
+        Self {
+            place: TriggerPosition::LineStart,
+            ..self
+        }
+    }
+
+    /// Whether this mark closes the reasoning.
+    fn is_closed_by(&self, mark: &str) -> bool {
+        contains(self.close, mark)
+    }
+
+    /// Whether this mark opens the message behind the reasoning.
+    fn is_left_at(&self, mark: &str) -> bool {
+        self.next.iter().any(|next| {
+            let start = mark.as_bytes().get(..next.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(next.as_bytes()))
+        })
+    }
+}
+
+fn contains(marks: &[&str], mark: &str) -> bool {
+    marks.iter().any(|it| it.eq_ignore_ascii_case(mark))
+}
+
+/// The closing marks of K2 Horizon, which its models confuse.
+const K2_HORIZON: &[&str] = &["</ifm|think>", "</ifm|think_fast>", "</ifm|think_faster>"];
+const HARMONY_NEXT: &[&str] = &[
+    "<|start|>assistant",
+    "<|channel|>final",
+    "<|channel|>commentary",
+];
+
+/// All forms.
+pub(crate) const REASONING: &[ReasoningMarks] = &[
+    row("<think>", &["</think>"]),
+    row("<thinking>", &["</thinking>"]),
+    row("<reasoning>", &["</reasoning>"]).common(),
+    row("<analysis>", &["</analysis>"]).common(),
+    // Mistral.
+    row("[THINK]", &["[/THINK]"]),
+    // Cohere.
+    row("<|START_THINKING|>", &["<|END_THINKING|>"]),
+    // gpt-oss.
+    row("<|channel|>analysis<|message|>", &["<|end|>"]).before(HARMONY_NEXT),
+    row(
+        "<|start|>assistant<|channel|>analysis<|message|>",
+        &["<|end|>"],
+    )
+    .before(HARMONY_NEXT),
+    // MiniMax M3.
+    row("<mm:think>", &["</mm:think>"]),
+    row("<seed:think>", &["</seed:think>"]),
+    // Gemma 4.
+    row("<|channel>thought", &["<channel|>"]),
+    // Kimi K3.
+    row("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]),
+    // Muse: messages to itself.
+    row("to=self<|message|>", &["<|eom|>", "<|eot|>"])
+        .before(&["<|start|>assistant"])
+        .at_line_start(),
+    row(
+        "<|start|>assistant to=self<|message|>",
+        &["<|eom|>", "<|eot|>"],
+    )
+    .before(&["<|start|>assistant"]),
+    // Inkling.
+    row("<|content_thinking|>", &["<|end_message|>"]).before(&["<|message_model|>"]),
+    row(
+        "<|message_model|><|content_thinking|>",
+        &["<|end_message|>"],
+    )
+    .before(&["<|message_model|>"]),
+    row("<ifm|think>", K2_HORIZON),
+    row("<ifm|think_fast>", K2_HORIZON),
+    row("<ifm|think_faster>", K2_HORIZON),
+    // PLaMo 3.
+    row(
+        "<|plamo:begin_think:plamo|>",
+        &["<|plamo:end_think:plamo|>"],
+    ),
+];
+
+/// The row of reasoning that the prompt has opened: the form is not known.
+pub(super) const OPENED_BY_PROMPT: usize = REASONING.len();
+
+/// Whether the reasoning of a row is closed by this mark.
+pub(super) fn is_closed_by(row: usize, mark: &str) -> bool {
+    match REASONING.get(row) {
+        Some(row) => row.is_closed_by(mark),
+        None => closes_alone(mark),
+    }
+}
+
+/// Whether the reasoning of a row ends before this mark, which belongs to the
+/// next message.
+pub(super) fn is_left_at(row: usize, mark: &str) -> bool {
+    REASONING.get(row).is_some_and(|row| row.is_left_at(mark))
+}
+
+/// All marks at which the reasoning of a row may end.
+pub(super) fn ends_of(row: usize) -> Vec<String> {
+    let ends: Vec<&str> = match REASONING.get(row) {
+        Some(row) => row.close.iter().chain(row.next).copied().collect(),
+        None => REASONING
+            .iter()
+            .filter(|row| row.closes_alone)
+            .flat_map(|row| row.close)
+            .copied()
+            .collect(),
+    };
+    ends.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether reasoning of a row may open in the middle of a line.
+pub(super) fn may_open_mid_line(row: usize) -> bool {
+    let place = REASONING.get(row).map(|row| row.place);
+    place == Some(TriggerPosition::Anywhere)
+}
+
+/// Whether a mark ends reasoning that the prompt may have opened.
+pub(super) fn closes_alone(mark: &str) -> bool {
+    let mut rows = REASONING.iter().filter(|row| row.closes_alone);
+    rows.any(|row| contains(row.close, mark))
+}
+
+/// All opening and closing marks.
+pub(crate) fn reasoning_marks<'a>() -> impl Iterator<Item = &'a str> {
+    let pairs = REASONING.iter();
+    pairs.flat_map(|row| std::iter::once(row.open).chain(row.close.iter().copied()))
+}
