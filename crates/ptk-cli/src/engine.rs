@@ -20,6 +20,8 @@ pub(crate) struct Request<'a> {
     pub(crate) chunks: Option<&'a [String]>,
     /// The tools that the model was given, if known.
     pub(crate) tools: Option<&'a Toolset>,
+    /// Whether the prompt opened the model's reasoning.
+    pub(crate) starts_in_reasoning: bool,
     /// `auto`, or the name of a dialect.
     pub(crate) dialect: &'a str,
     /// The available dialects.
@@ -74,6 +76,9 @@ fn grammar(request: &Request<'_>) -> Result<Grammar> {
         .dialect(request.dialect);
     if let Some(tools) = request.tools {
         builder = builder.tools(tools.clone());
+    }
+    if request.starts_in_reasoning {
+        builder = builder.starts_in_reasoning();
     }
     Ok(builder.build()?)
 }

@@ -360,6 +360,7 @@ mod tests {
         let request = Request {
             text,
             chunks: None,
+            starts_in_reasoning: false,
             tools: None,
             dialect: "auto",
             registry: &Registry::builtin(),

@@ -199,6 +199,9 @@ impl<'a> Models<'a> {
         if let Some(tokens) = declared.max_tokens {
             model = model.max_tokens(tokens);
         }
+        if let Some(starts) = declared.starts_in_reasoning {
+            model = model.starts_in_reasoning(starts);
+        }
         if let Some(grammar) = declared.grammar {
             model = model.hold(grammar.into());
         }

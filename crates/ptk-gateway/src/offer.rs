@@ -151,6 +151,7 @@ impl Offer {
                 && known.names.as_deref() == names
                 && known.prompt.form == approach.can.form
                 && known.prompt.is_native == approach.is_native
+                && known.prompt.grammar.opening() == approach.opening
         });
         known.map(|known| Arc::clone(&known.prompt))
     }

@@ -12,6 +12,11 @@ use serde_json::{Map, Value};
 pub(crate) enum ResponseEvent<'s> {
     Text(&'s str),
     Reasoning(&'s str),
+    /// All text and calls so far were reasoning. What was sent stays sent; a
+    /// response that is not streamed is corrected.
+    WasReasoning,
+    /// All reasoning so far was text, which follows once more as text.
+    WasText,
     /// A call begins. No other one is open.
     Call {
         id: &'s str,
@@ -117,6 +122,11 @@ impl Whole {
                 args: Arguments::new(),
                 is_cut: false,
             }),
+            (ResponseEvent::WasReasoning, _) => self.was_reasoning(),
+            (ResponseEvent::WasText, _) => {
+                let is_reasoning = |part: &ResponsePart| matches!(part, ResponsePart::Reasoning(_));
+                self.parts.retain(|part| !is_reasoning(part));
+            }
             (ResponseEvent::Arguments(piece), Some(ResponsePart::Call { json, .. })) => {
                 json.push_str(piece);
             }
@@ -131,6 +141,19 @@ impl Whole {
                 .parts
                 .push(ResponsePart::Passthrough(passthrough.clone())),
             _ => {}
+        }
+    }
+
+    /// Makes all text so far reasoning, and leaves the calls out, which were
+    /// drafted in it.
+    fn was_reasoning(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        for part in parts {
+            match part {
+                ResponsePart::Text(text) => self.absorb(ResponseEvent::Reasoning(&text)),
+                ResponsePart::Call { .. } => {}
+                part => self.parts.push(part),
+            }
         }
     }
 

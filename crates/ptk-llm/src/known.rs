@@ -85,14 +85,45 @@ impl KnownModel {
         }
     }
 
+    /// Whether replies of a model of this name usually start inside reasoning,
+    /// because its template opens it.
+    ///
+    /// ```
+    /// use ptk_llm::KnownModel;
+    ///
+    /// assert!(KnownModel::starts_in_reasoning("Qwen/Qwen3-4B-Thinking-2507"));
+    /// assert!(!KnownModel::starts_in_reasoning("qwen3:4b"));
+    /// ```
+    #[must_use]
+    pub fn starts_in_reasoning(model: &str) -> bool {
+        let name = plain_name(model);
+        name.contains("thinking") || THINKING.iter().any(|begins| name.starts_with(begins))
+    }
+
     /// The family of a model, if it is known.
     #[must_use]
     pub fn named(model: &str) -> Option<&'static Self> {
-        let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
-        let name: String = name.chars().filter(|it| !"-_ ".contains(*it)).collect();
+        let name = plain_name(model);
         KNOWN_MODELS.iter().find(|it| name.starts_with(it.begins))
     }
 }
+
+/// A model's name in lower case, without its owner and separators.
+fn plain_name(model: &str) -> String {
+    let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
+    name.chars().filter(|it| !"-_ ".contains(*it)).collect()
+}
+
+/// Families whose templates open reasoning at the end of the prompt.
+const THINKING: &[&str] = &[
+    "deepseekr1",
+    "qwq",
+    "kimik3",
+    "k2horizon",
+    "minimaxm2",
+    "commandareasoning",
+    "step3.5",
+];
 
 /// The families that are known; the first match counts.
 pub const KNOWN_MODELS: &[KnownModel] = &[

@@ -145,6 +145,9 @@ pub struct Capabilities {
     pub definitions: DefinitionStyle,
     /// Whether it is known to be too small to call tools at all.
     pub is_too_small: bool,
+    /// Whether its replies usually start inside reasoning, which its template
+    /// opens.
+    pub starts_in_reasoning: bool,
 }
 
 impl Capabilities {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ptk_llm::{
     Capabilities, Completion, Form, Memory, ModelProfile, Prices, Provider, Sampling, memory_key,
 };
-use ptk_protocol::Reply;
+use ptk_protocol::{Opening, Reply};
 use tokio::time::Instant;
 
 /// How long a model that failed is left alone if there is another one.
@@ -84,6 +84,9 @@ pub struct Model {
     pub prices: Option<Prices>,
     /// When it is held to a form in which no call can be malformed.
     pub hold: Hold,
+    /// Whether its replies start inside reasoning, because its template opens
+    /// it. Otherwise what is known of its family counts.
+    pub starts_in_reasoning: Option<bool>,
 }
 
 impl Model {
@@ -100,6 +103,7 @@ impl Model {
             sampling: Sampling::default(),
             prices: None,
             hold: Hold::Auto,
+            starts_in_reasoning: None,
         }
     }
 
@@ -195,6 +199,13 @@ impl Model {
         self
     }
 
+    /// Sets whether its replies start inside reasoning.
+    #[must_use]
+    pub const fn starts_in_reasoning(mut self, starts: bool) -> Self {
+        self.starts_in_reasoning = Some(starts);
+        self
+    }
+
     /// Sets its prices.
     #[must_use]
     pub const fn prices(mut self, prices: Prices) -> Self {
@@ -232,6 +243,8 @@ pub struct Approach {
     pub context_window: Option<u32>,
     /// The model's capabilities.
     pub can: Capabilities,
+    /// What its replies begin with.
+    pub opening: Opening,
 }
 
 /// What a reply shows of the way in which the model takes its tools.
@@ -331,6 +344,11 @@ impl Candidate {
                 .or(found.context_window)
                 .or(can.context_window),
             can,
+            opening: match model.starts_in_reasoning {
+                Some(true) => Opening::Reasoning,
+                None if can.starts_in_reasoning => Opening::Likely,
+                Some(false) | None => Opening::Text,
+            },
             model: name,
         }
     }

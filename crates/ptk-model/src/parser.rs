@@ -43,6 +43,10 @@ pub trait Reading: Send {
     /// Parses the next piece, and reports the events that it completes.
     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>));
 
+    /// Notes that the server separates reasoning from the text, so that the text
+    /// does not begin with it.
+    fn expect_text(&mut self) {}
+
     /// Whether the reply has ended, whatever is still to come, so that the
     /// stream can be closed.
     fn is_over(&self) -> bool {
@@ -68,6 +72,10 @@ impl Reading for Parser {
         self.push_to(chunk, &mut |event| sink(event));
     }
 
+    fn expect_text(&mut self) {
+        Parser::expect_text(self);
+    }
+
     fn is_over(&self) -> bool {
         self.is_over()
     }
@@ -80,6 +88,10 @@ impl Reading for Parser {
 impl Reading for Box<dyn Reading> {
     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
         (**self).push(chunk, sink);
+    }
+
+    fn expect_text(&mut self) {
+        (**self).expect_text();
     }
 
     fn is_over(&self) -> bool {

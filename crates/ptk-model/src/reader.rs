@@ -78,6 +78,7 @@ impl<'p, R: Reading> ReplyReader<'p, R> {
                 self.count(text);
             }
             Delta::Reasoning(text) => {
+                self.text.expect_text();
                 self.count(text);
                 sink(ReplyEvent::Reasoning(text));
             }

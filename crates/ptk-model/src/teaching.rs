@@ -196,6 +196,7 @@ impl Teacher {
         let formatter = self.formatter(approach)?;
         let mut grammar = Grammar::builder()
             .registry(self.dialects.clone())
+            .opening(approach.opening)
             .tools(tools.clone());
         if let Some(only) = self.only_read(approach) {
             grammar = grammar.dialect(only);
@@ -215,7 +216,10 @@ impl Teacher {
     /// If the dialect that was chosen for it cannot be taught.
     pub fn prompt_without_tools(&self, approach: &Approach) -> Result<ToolPrompt, TeachError> {
         let formatter = self.formatter(approach)?;
-        let grammar = Grammar::builder().registry(Registry::empty()).build()?;
+        let grammar = Grammar::builder()
+            .registry(Registry::empty())
+            .opening(approach.opening)
+            .build()?;
         let tools = Toolset::default();
         Ok(ToolPrompt::new(approach, formatter, grammar, tools))
     }

@@ -73,7 +73,7 @@ pub use error::{ErrorCode, ExecutionError};
 pub use format::{Formatter, PtkFormatter};
 pub use message::{Message, Role};
 pub use parse::{
-    Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Outcome, Parser,
+    Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Opening, Outcome, Parser,
     Reclassified, Reply, parse, parse_explained,
 };
 pub use problem::{Problem, ProblemCode, Severity, explain};

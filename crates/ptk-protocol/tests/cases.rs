@@ -91,7 +91,7 @@ fn grammar(settings: &Settings) -> Grammar {
         builder = builder.starts_in_reasoning();
     }
     if settings.likely_in_reasoning {
-        builder = builder.likely_starts_in_reasoning();
+        builder = builder.opening(ptk_protocol::Opening::Likely);
     }
     let mut grammar = builder.build().unwrap();
     if settings.is_transcript {

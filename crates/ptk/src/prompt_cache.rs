@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptk_llm::{Constraint, Form};
 use ptk_model::{Approach, ToolPrompt};
+use ptk_protocol::Opening;
 use ptk_protocol::format::DefinitionStyle;
 use ptk_tools::Registry;
 
@@ -36,6 +37,8 @@ pub(crate) struct PromptKey {
     only: Option<String>,
     /// The dialect that is taught if `only` is not set.
     best: Option<String>,
+    /// What the model's replies begin with.
+    opening: Opening,
     /// The constraints that the model supports.
     constraint: Constraint,
     /// The form in which the model takes a conversation.
@@ -57,6 +60,7 @@ impl PromptKey {
             is_native: approach.is_native,
             only: approach.only.clone(),
             best: approach.best.clone(),
+            opening: approach.opening,
             constraint: approach.can.constraint,
             form: approach.can.form,
             definitions: approach.can.definitions,
@@ -71,6 +75,7 @@ impl PartialEq for PromptKey {
             && self.is_native == other.is_native
             && self.only == other.only
             && self.best == other.best
+            && self.opening == other.opening
             && self.constraint == other.constraint
             && self.form == other.form
             && self.definitions == other.definitions

@@ -152,7 +152,7 @@ pub(crate) struct ParseArgs {
     )]
     pub(crate) dialect: String,
 
-    /// Parse one case per line: {"input", "tools"?, "dialect"?, "chunks"?}
+    /// Parse one case per line: {"input", "tools"?, "dialect"?, "chunks"?, "starts_in_reasoning"?}
     #[arg(long, help_heading = "Mode")]
     pub(crate) jsonl: bool,
 

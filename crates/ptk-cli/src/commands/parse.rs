@@ -31,6 +31,7 @@ impl<'a> Setting<'a> {
         Request {
             text,
             chunks: None,
+            starts_in_reasoning: false,
             tools: self.tools,
             dialect: self.dialect,
             registry: self.registry,
@@ -76,6 +77,8 @@ struct Case {
     tools: Option<Value>,
     dialect: Option<String>,
     chunks: Option<Vec<String>>,
+    #[serde(default)]
+    starts_in_reasoning: bool,
 }
 
 /// Prints one line for each case. A case that cannot be parsed gives an error
@@ -120,7 +123,7 @@ fn parse_lines(
 fn parse_case(line: &str, setting: Setting<'_>) -> Result<String> {
     let case: Case = serde_json::from_str(line).map_err(|error| {
         anyhow::anyhow!(
-            "column {}: {}; a case is {{\"input\": \"…\", \"tools\"?: […], \"dialect\"?: \"…\", \"chunks\"?: [\"…\"]}}",
+            "column {}: {}; a case is {{\"input\": \"…\", \"tools\"?: […], \"dialect\"?: \"…\", \"chunks\"?: [\"…\"], \"starts_in_reasoning\"?: true}}",
             error.column(),
             input::without_position(&error)
         )
@@ -143,6 +146,7 @@ fn parse_case(line: &str, setting: Setting<'_>) -> Result<String> {
         .transpose()?;
     engine::parse(&Request {
         chunks: case.chunks.as_deref(),
+        starts_in_reasoning: case.starts_in_reasoning,
         tools: own_tools.as_ref().or(setting.tools),
         dialect: case.dialect.as_deref().unwrap_or(setting.dialect),
         ..setting.request(&text)

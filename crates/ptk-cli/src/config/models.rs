@@ -36,6 +36,8 @@ pub(crate) struct DeclaredModel {
     pub(crate) top_p: Option<f32>,
     pub(crate) top_k: Option<u32>,
     pub(crate) seed: Option<u64>,
+    /// Whether its replies start inside reasoning, which its template opens.
+    pub(crate) starts_in_reasoning: Option<bool>,
     /// When its replies are constrained by a grammar.
     pub(crate) grammar: Option<Grammar>,
     /// Its prices, in US dollars for a million tokens.

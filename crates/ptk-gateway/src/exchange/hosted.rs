@@ -111,6 +111,8 @@ impl HostedTurn {
             }
             ResponseEvent::Reasoning(_)
             | ResponseEvent::Arguments(_)
+            | ResponseEvent::WasReasoning
+            | ResponseEvent::WasText
             | ResponseEvent::Passthrough(_) => {}
         }
         matches!(event, ResponseEvent::Text(_) | ResponseEvent::Reasoning(_))

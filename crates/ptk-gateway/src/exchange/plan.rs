@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptk_llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
 use ptk_model::{Approach, Candidate, ToolPrompt, result_message, with_calls};
-use ptk_protocol::{Arguments, Copies, ErrorType, ToolResult};
+use ptk_protocol::{Arguments, Copies, ErrorType, Opening, ToolResult};
 use serde_json::{Map, Value};
 
 use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};
@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) holds_calls: bool,
     /// The results of tools, where a call may be a copy of them.
     pub(super) copies: Option<Copies>,
+    /// Whether replies are expected to start inside reasoning, and may not.
+    pub(super) expects_reasoning: bool,
 }
 
 impl Plan {
@@ -91,6 +93,7 @@ impl Plan {
             request,
             prompt,
             keeps_format,
+            expects_reasoning: approach.opening == Opening::Likely,
             holds_calls: contract.whole_calls || conversation.holds_calls,
             copies: conversation.copies,
         })

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use ptk_llm::{Delta, FinishReason, Passthrough, Request, RunawayGuard, Usage};
 use ptk_model::{Native, ReplyEvent, ReplyReader};
 use ptk_protocol::{
-    Arguments, Event, ParsedCall, Piece, Problem, ProblemCode, Reply, Span, SpanKind, Status,
+    Arguments, Event, ParsedCall, Piece, Problem, ProblemCode, Reclassified, Reply, Span, SpanKind,
+    Status,
 };
 use serde_json::Value;
 
@@ -196,6 +197,8 @@ struct State<'r, 't> {
     native: usize,
     /// Whether the reply ended at the token limit.
     is_limited: bool,
+    /// Reasoning that was expected, and may turn out to be text.
+    likely: String,
 }
 
 impl<'r, 't> Reading<'r, 't> {
@@ -232,6 +235,7 @@ impl<'r, 't> Reading<'r, 't> {
                 written: 0,
                 native: 0,
                 is_limited: false,
+                likely: String::new(),
                 stream,
                 plan,
                 visible: Visible::new(stops, is_held),
@@ -368,7 +372,13 @@ impl State<'_, '_> {
             // A native call has no text of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
             Event::Text { text, span } => self.text_at(&text, span),
-            Event::Reasoning { text, .. } => self.stream.say(ResponseEvent::Reasoning(&text)),
+            Event::Reasoning { text, .. } => {
+                if self.plan.expects_reasoning {
+                    self.likely.push_str(&text);
+                }
+                self.stream.say(ResponseEvent::Reasoning(&text));
+            }
+            Event::Reclassified(what) => self.reclassify(&what),
             Event::Piece(piece) => self.pieces.push(piece),
             Event::CallStart { name, .. } => self.begin(native, &name),
             Event::ArgumentsDelta { json, .. } => self.arguments(&json),
@@ -391,6 +401,40 @@ impl State<'_, '_> {
             Event::Problem(problem) => {
                 self.is_repaired = true;
                 self.stream.notes.push(Note::from(&problem));
+            }
+        }
+    }
+
+    /// Corrects what was handled of the reply so far.
+    fn reclassify(&mut self, what: &Reclassified) {
+        match what {
+            Reclassified::Reasoning { markup: Some(_) } => {
+                self.is_repaired = true;
+                if self.stream.is_live {
+                    // What was streamed cannot be taken back.
+                    let note = Note::new(
+                        "unopened_reasoning",
+                        "The reply began inside reasoning, and was streamed as an answer; \
+                         set `starts_in_reasoning` for this model",
+                    );
+                    self.stream.notes.push(note);
+                    return;
+                }
+                self.stream.calls.truncate(self.before);
+                self.stream.has_text = false;
+                self.written = 0;
+                self.faults.clear();
+                self.later.clear();
+                self.cut = None;
+                self.visible.clear();
+                self.stream.say(ResponseEvent::WasReasoning);
+            }
+            Reclassified::Reasoning { markup: None } | Reclassified::Rescued => {}
+            Reclassified::Text => {
+                let text = std::mem::take(&mut self.likely);
+                self.stream.say(ResponseEvent::WasText);
+                let span = Span::new(0, text.len());
+                self.text_at(&text, span);
             }
         }
     }
@@ -644,10 +688,8 @@ impl State<'_, '_> {
 
     fn mark_copy(&self, native: Option<Native<'_>>, call: &mut ParsedCall) {
         if let (None, Some(copies)) = (native, &self.plan.copies) {
-            let mut reply = Reply {
-                calls: vec![call.clone()],
-                ..Reply::default()
-            };
+            let mut reply = Reply::default();
+            reply.calls.push(call.clone());
             copies.mark(&mut reply, &self.raw);
             if let Some(marked) = reply.calls.pop() {
                 call.problems = marked.problems;

@@ -86,6 +86,16 @@ impl Visible {
         self.release(tell);
     }
 
+    /// Forgets all text so far: it was not meant for the client.
+    pub(super) fn clear(&mut self) {
+        self.tail.clear();
+        self.blanks.clear();
+        self.has_calls = false;
+        if let Some(held) = &mut self.held {
+            held.clear();
+        }
+    }
+
     /// Ends the reply. Text that is held back is returned for the caller to
     /// decide.
     pub(super) fn end(&mut self, tell: &mut dyn FnMut(&str)) -> Option<String> {

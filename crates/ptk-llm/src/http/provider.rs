@@ -43,6 +43,9 @@ impl Provider for HttpProvider {
                 .and_then(|known| known.context_window),
             dialect: known.and_then(|known| known.dialect),
             definitions: known.map_or_else(DefinitionStyle::default, |known| known.definitions),
+            starts_in_reasoning: model
+                .or(self.model.as_deref())
+                .is_some_and(KnownModel::starts_in_reasoning),
             ..self.capabilities
         }
     }

@@ -3,6 +3,7 @@
 use llama_cpp_2::model::LlamaModel;
 use minijinja::{Environment, Error, ErrorKind, context};
 use ptk_llm::{Message, Request};
+use ptk_protocol::parse::opened_reasoning;
 use serde::Serialize;
 
 use super::engine::{Engine, Prompt};
@@ -116,7 +117,11 @@ impl Template {
                 }
             }
         }
-        Ok(Prompt { tokens, head })
+        Ok(Prompt {
+            tokens,
+            head,
+            opened: opened_reasoning(&rendered),
+        })
     }
 
     /// Renders the template with a mark in place of each text, so that texts of

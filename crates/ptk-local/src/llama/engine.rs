@@ -26,6 +26,8 @@ pub(super) struct Prompt {
     /// How many tokens at its beginning are instructions and examples, which
     /// many conversations share.
     pub(super) head: usize,
+    /// The mark at its end that opens the reasoning of the reply.
+    pub(super) opened: Option<&'static str>,
 }
 
 /// A model with its context of evaluated tokens.

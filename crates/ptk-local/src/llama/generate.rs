@@ -51,6 +51,10 @@ pub(super) fn reply(
         .chain(template.stops())
         .collect();
     let mut output = Output::new(&stops);
+    // The reply begins inside the reasoning that its prompt opened.
+    if let Some(opened) = prompt.opened {
+        listener.tell(Delta::Text(opened.to_owned()));
+    }
     let most = request.max_tokens.map_or(usize::MAX, |most| most as usize);
     let mut count = 0;
     // The last token; it is evaluated only if another one follows.

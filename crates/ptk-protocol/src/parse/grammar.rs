@@ -62,13 +62,14 @@ struct GrammarInner {
 
 /// What a reply begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Opening {
-    /// Text; unless a mark ends reasoning that was not opened.
+pub enum Opening {
+    /// Text, unless a mark ends reasoning that was not opened.
     #[default]
     Text,
     /// Reasoning that the prompt has opened.
     Reasoning,
-    /// Probably reasoning: if it does not end, it was text.
+    /// Reasoning, unless the model's server takes it away: if it does not end,
+    /// all of it is [text](crate::Reclassified::Text).
     Likely,
 }
 
@@ -148,12 +149,10 @@ impl GrammarBuilder {
         self
     }
 
-    /// Declares that replies of this model usually start inside reasoning, but
-    /// that its server may have taken that away. If the reasoning does not end,
-    /// all of it is [text](crate::Reclassified::Text).
+    /// Sets what replies begin with.
     #[must_use]
-    pub fn likely_starts_in_reasoning(mut self) -> Self {
-        self.opening = Opening::Likely;
+    pub fn opening(mut self, opening: Opening) -> Self {
+        self.opening = opening;
         self
     }
 
@@ -241,7 +240,9 @@ impl Grammar {
         self.inner.fences
     }
 
-    pub(super) fn opening(&self) -> Opening {
+    /// What replies begin with.
+    #[must_use]
+    pub fn opening(&self) -> Opening {
         self.inner.opening
     }
 

@@ -175,6 +175,24 @@ pub(super) fn closes_alone(mark: &str) -> bool {
     rows.any(|row| contains(row.close, mark))
 }
 
+/// The mark with which a prompt opens the reasoning of the reply to it, if it
+/// ends with one.
+///
+/// ```
+/// use ptk_protocol::parse::opened_reasoning;
+///
+/// assert_eq!(opened_reasoning("<|im_start|>assistant\n<think>\n"), Some("<think>"));
+/// assert_eq!(opened_reasoning("<|im_start|>assistant\n"), None);
+/// ```
+#[must_use]
+pub fn opened_reasoning(prompt: &str) -> Option<&'static str> {
+    let prompt = prompt.trim_end();
+    let opens = REASONING.iter().map(|row| row.open);
+    opens
+        .filter(|open| prompt.ends_with(open))
+        .max_by_key(|open| open.len())
+}
+
 /// All opening and closing marks.
 pub(crate) fn reasoning_marks<'a>() -> impl Iterator<Item = &'a str> {
     let pairs = REASONING.iter();

@@ -245,7 +245,9 @@ impl Writer for OllamaWriter {
                 let (_, name, json) = std::mem::take(&mut self.open);
                 self.cut.push(broken_off(&name, &json));
             }
-            ResponseEvent::Passthrough(_) => {}
+            ResponseEvent::Passthrough(_)
+            | ResponseEvent::WasReasoning
+            | ResponseEvent::WasText => {}
         }
     }
 

@@ -113,6 +113,16 @@ impl Parser {
         matches!(self.machine.state, EngineState::Forged(_))
     }
 
+    /// Tells the parser that the model's server separates reasoning from the
+    /// text, so that the text does not begin with it. Has no effect once the text
+    /// has begun.
+    pub fn expect_text(&mut self) {
+        let has_begun = self.machine.base > 0 || !self.buffer.is_empty();
+        if !has_begun && self.grammar.opening() == Opening::Likely {
+            self.machine.state = EngineState::Prose;
+        }
+    }
+
     /// Parses the next chunk and returns the events that became known by it.
     pub fn push(&mut self, chunk: &str) -> Vec<Event<'static>> {
         let mut events = Vec::new();
