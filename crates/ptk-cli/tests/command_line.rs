@@ -136,6 +136,13 @@ fn answer(case: &serde_json::Value) -> serde_json::Value {
 }
 
 #[test]
+fn a_case_says_whether_the_reply_starts_in_reasoning() {
+    let case = |starts: bool| answer(&json!({"input": "I wonder", "starts_in_reasoning": starts}));
+    assert_eq!(case(true)["reasoning"], "I wonder");
+    assert_eq!(case(false)["text"], "I wonder");
+}
+
+#[test]
 fn a_case_is_answered_as_the_contract_says() {
     let tools = json!([{"name": "read_file", "parameters": {
         "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],

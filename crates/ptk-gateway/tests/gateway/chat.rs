@@ -1,6 +1,6 @@
 //! The endpoint `/v1/chat/completions`, and what all APIs share: the contract.
 
-use ptk_llm::{Script, ScriptedReply};
+use ptk_llm::{Capabilities, Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, failing, in_all_sizes, in_pieces, limited, replies, weather};
@@ -152,6 +152,39 @@ async fn outcome(replies: &[&str], more: &Value) -> (usize, Value) {
         json!({"calls": calls, "text": message["content"], "finish": choice["finish_reason"]})
     };
     (scene.times(), told)
+}
+
+#[tokio::test]
+async fn drafts_in_reasoning_that_the_prompt_opened_reach_no_client() {
+    let draft = call("get_weather", &json!({"city": "Rome"}));
+    let reply = format!("Perhaps\n{draft}\nNo.\n</think>\n\nIt rains.");
+    let scene = Scene::new([reply.as_str()]).await;
+    let whole = scene.post(PATH, &request(&json!({}))).await.json();
+    let choice = &whole["choices"][0];
+    assert_eq!(choice["finish_reason"], "stop");
+    let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
+    assert_eq!(text(&choice["message"]["content"]), "It rains.");
+    assert!(choice["message"].get("tool_calls").is_none(), "{whole}");
+    let thought = text(&choice["message"]["reasoning_content"]);
+    assert!(
+        thought.starts_with("Perhaps") && thought.ends_with("No."),
+        "{thought}"
+    );
+
+    // A stream can be right only where it is known in advance.
+    for (reply, reasoning) in [(reply.as_str(), "Perhaps"), ("It rains.", "It rains.")] {
+        let script = Script::new([in_pieces(reply, 3)]).with_capabilities(Capabilities {
+            starts_in_reasoning: true,
+            ..Capabilities::default()
+        });
+        let scene = Scene::with(script, |builder| builder).await;
+        let body = request(&json!({"stream": true}));
+        let (message, finish) = message(&chunks(&scene.post(PATH, &body).await.text));
+        assert_eq!(finish, "stop");
+        assert_eq!(text(&message["content"]), "It rains.");
+        assert!(message.get("tool_calls").is_none(), "{message}");
+        assert!(text(&message["reasoning_content"]).starts_with(reasoning));
+    }
 }
 
 #[tokio::test]
