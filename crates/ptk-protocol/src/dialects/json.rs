@@ -37,11 +37,16 @@ impl Dialect for Json {
     }
 
     fn aliases(&self) -> Vec<&str> {
-        vec!["xlam", "sarashina"]
+        vec!["xlam"]
     }
 
     fn triggers(&self) -> Vec<Trigger> {
         vec![Trigger::at_line_start("{"), Trigger::at_line_start("[")]
+    }
+
+    fn also_reads(&self) -> Vec<String> {
+        // xLAM puts its lists between their marks as well.
+        vec!["hermes".to_owned(), "mistral".to_owned()]
     }
 
     fn reader(&self, _trigger: usize) -> Box<dyn Reader> {

@@ -10,6 +10,7 @@ use super::engine::call_object::Called;
 use super::engine::json_marks::{BEHIND_NAME, Head, HeadAt, JsonMarks, leading_name, name_head};
 use super::engine::marked_json::MarkedJson;
 use super::engine::section::Section;
+use super::plamo::plamo3;
 use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::{MarkAt, Reader, mark_at};
@@ -31,7 +32,7 @@ pub(crate) struct Marked {
 }
 
 impl Marked {
-    fn new(name: &'static str, marks: JsonMarks, write: fn(&[ToolCall]) -> String) -> Self {
+    pub(super) fn new(name: &'static str, marks: JsonMarks, write: fn(&[ToolCall]) -> String) -> Self {
         Self {
             name,
             aliases: &[],
@@ -50,7 +51,7 @@ impl Marked {
         self
     }
 
-    fn in_section(mut self, open: &str, close: &str) -> Self {
+    pub(super) fn in_section(mut self, open: &str, close: &str) -> Self {
         self.sections.push(Section::new(open, close));
         self
     }
@@ -160,7 +161,7 @@ fn object(call: &ToolCall, name: &str, args: &str) -> String {
 }
 
 /// Writes each call between two marks of its own.
-fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
+pub(super) fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
     let calls: Vec<String> = calls.iter().map(write).collect();
     calls.join(join)
 }
@@ -198,6 +199,7 @@ fn whole_calls() -> Vec<Marked> {
             "granite4",
             "reka",
             "ernie-4.5",
+            "trinity",
         ]),
         Marked::new(
             "longcat",
@@ -237,6 +239,13 @@ fn whole_calls() -> Vec<Marked> {
                 })
             },
         ),
+        // Python's quotes or JSON's.
+        Marked::new(
+            "sarashina",
+            JsonMarks::exact(&["<|tool_calls|>"], &[]),
+            |calls| list(calls, "<|tool_calls|>", ""),
+        )
+        .with_optional_marks(),
         // Phi-4-mini and Firefunction.
         Marked::new(
             "functools",
@@ -296,7 +305,7 @@ fn calls_of_their_own() -> Vec<Marked> {
                 format!("<|START_ACTION|>[{}]<|END_ACTION|>", calls.join(", "))
             },
         )
-        .also_called(&["command-r7b", "command-a"]),
+        .also_called(&["command-r7b", "command-a", "cohere_command4"]),
         Marked::new(
             "internlm2",
             JsonMarks::exact(
@@ -412,6 +421,7 @@ fn named_calls() -> Vec<Marked> {
         )
         .in_section("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
         .in_section("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        plamo3(),
         harmony(),
     ]
 }
@@ -425,6 +435,19 @@ fn other_forms() -> Vec<Marked> {
             JsonMarks::exact(&["<|tool_call_start|>"], &["<|tool_call_end|>"]),
             |calls| list(calls, "<|tool_call_start|>", "<|tool_call_end|>"),
         ),
+        // K2 Horizon writes keys and values or JSON between the same marks.
+        Marked::new(
+            "k2-horizon-json",
+            JsonMarks::exact(&["<ifm|tool_call>"], &["</ifm|tool_call>"]),
+            |calls| {
+                let calls = each(calls, "\n", |call| {
+                    let json = object(call, "name", "arguments");
+                    format!("<ifm|tool_call>{json}</ifm|tool_call>")
+                });
+                format!("<ifm|tool_calls>{calls}</ifm|tool_calls>")
+            },
+        )
+        .in_section("<ifm|tool_calls>", "</ifm|tool_calls>"),
         // The tool's name as a tag, and JSON in it.
         Marked::new(
             "toolcall",

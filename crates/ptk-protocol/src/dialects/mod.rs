@@ -7,14 +7,17 @@
 
 mod actions;
 mod arrows;
+mod beam;
 mod block;
 pub mod declared;
 pub(crate) mod engine;
 mod function;
 mod gemma;
+mod hunyuan;
 mod json;
 mod legacy;
 mod marked;
+mod plamo;
 mod ptk;
 mod ptk_batch;
 mod python_in_marks;
@@ -30,9 +33,11 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 pub use actions::Actions;
 pub use arrows::Arrows;
+pub use beam::Beam;
 pub use block::Block;
 pub use function::Function;
 pub use gemma::Gemma;
+pub use hunyuan::HunyuanV4;
 pub use json::Json;
 pub use legacy::Legacy;
 pub use ptk::Ptk;
@@ -43,6 +48,8 @@ pub use tool_block::ToolBlock;
 pub use xml::Xml;
 pub use yaml::Yaml;
 pub use yaml_xml::YamlXml;
+
+use marked::hermes_text;
 
 use crate::parse::{Reader, Table};
 use crate::{ToolCall, ToolResult};
@@ -298,6 +305,9 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
         Arc::new(PythonInMarks::LFM2),
         Arc::new(PythonInMarks::OLMO_3),
     ];
+    // It shares its frame with harmony, which takes any body for its own.
+    dialects.push(Arc::new(Beam));
+    dialects.push(Arc::new(HunyuanV4));
     for family in tagged::families() {
         dialects.push(Arc::new(family));
     }

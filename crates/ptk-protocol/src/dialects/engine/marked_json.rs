@@ -171,7 +171,9 @@ impl MarkedJson {
             return Some(Step::Done(at));
         }
         if let Some(called) = &self.called {
-            match mark_at(rest, &self.marks.close) {
+            let ends = self.marks.close.iter().chain(&called.tail);
+            let ends: Vec<&String> = ends.collect();
+            match mark_at(rest, &ends) {
                 MarkAt::Partial if !input.end => return Some(Step::More),
                 MarkAt::Finding { .. } => {
                     let called = called.clone();

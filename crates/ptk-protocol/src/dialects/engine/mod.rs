@@ -11,6 +11,7 @@ pub(crate) mod key_values;
 pub(crate) mod literals;
 pub(crate) mod marked_json;
 pub(crate) mod named_values;
+pub(crate) mod nested;
 pub(crate) mod python;
 pub(crate) mod python_calls;
 pub(crate) mod quoted;

@@ -27,6 +27,28 @@ pub(crate) struct TagForm {
     pub(crate) json: JsonBody,
     /// The marks around the name of a recipient, before the sections.
     pub(crate) address: Option<Section>,
+    /// What the line breaks around a value are.
+    pub(crate) lines: ValueLines,
+    /// What may stand between an opening mark and the attributes.
+    pub(crate) spaces: &'static [&'static str],
+}
+
+/// White space before the attributes of a tag.
+pub(crate) const SPACES: &[&str] = &[" ", "\n", "\t"];
+
+/// What may stand before the attributes where the space may be missing, or be
+/// the character that byte-level tokenizers show for it.
+pub(crate) const SPACES_OR_NONE: &[&str] = &[" ", "\n", "\t", "name=", "Ġ"];
+
+/// What the line breaks around a value are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueLines {
+    /// They belong to the form, which does without them.
+    Dropped,
+    /// They belong to the form, which has them.
+    OfForm,
+    /// They belong to the value.
+    OfValue,
 }
 
 /// Whether the arguments may be one JSON object.
@@ -72,6 +94,8 @@ pub(crate) enum Param {
     Pair {
         /// The tags around the name.
         key: (String, String),
+        /// The tags around the type, where it may be given.
+        kind: Option<(String, String)>,
         /// The tags around the value.
         value: (String, String),
     },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dialects::engine::json_marks::is_tool_name;
 use crate::dialects::engine::marked_json::MarkedJson;
 use crate::dialects::engine::named_values::{NamedValues, Whole};
-use crate::dialects::engine::tag_form::{Param, TagForm};
+use crate::dialects::engine::tag_form::{Param, TagForm, ValueLines};
 use crate::dialects::engine::tags::behind_line_break;
 use crate::parse::{Findings, Input, Refusal, Step};
 
@@ -142,7 +142,11 @@ impl TagReader {
             && self.sure
             && values.is_open()
         {
-            values.grow(settled(input.slice(range)));
+            let raw = input.slice(range);
+            values.grow(match self.form.lines {
+                ValueLines::OfValue => raw.trim_end(),
+                ValueLines::Dropped | ValueLines::OfForm => settled(raw),
+            });
             values.send(out);
         }
     }
