@@ -8,9 +8,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::engine::tag_form::{
-    JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines,
-};
+use super::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines};
 use super::engine::tagged::behind_name;
 use super::{Claim, Dialect, Trigger, Writer, hermes_text};
 use crate::ToolCall;
@@ -147,7 +145,10 @@ enum Header<'t> {
 }
 
 fn header<'t>(input: &Input<'t>) -> Header<'t> {
-    let window = input.text.get(..floor(input.text, MAX_HEADER)).unwrap_or("");
+    let window = input
+        .text
+        .get(..floor(input.text, MAX_HEADER))
+        .unwrap_or("");
     let stop = window.find(['\n', '{', '`']).unwrap_or(window.len());
     let end = match window.find(MESSAGE) {
         Some(end) if end < stop => end,
@@ -160,7 +161,9 @@ fn header<'t>(input: &Input<'t>) -> Header<'t> {
     let Some((_, recipient)) = header.split_once(RECIPIENT) else {
         return Header::Other;
     };
-    let name = recipient.split(|c: char| c.is_whitespace() || c == '<').next();
+    let name = recipient
+        .split(|c: char| c.is_whitespace() || c == '<')
+        .next();
     let name = name.unwrap_or("");
     let name = name.strip_prefix("functions.").unwrap_or(name);
     if name.is_empty() {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::engine::call_object::Called;
 use super::engine::json_marks::{BEHIND_NAME, Head, HeadAt, JsonMarks, leading_name, name_head};
 use super::engine::marked_json::MarkedJson;
+use super::engine::named_first::NamedFirst;
 use super::engine::section::Section;
 use super::plamo::plamo3;
 use super::{Dialect, Trigger, Writer};
@@ -28,11 +29,20 @@ pub(crate) struct Marked {
     by_name: bool,
     /// Whether models write its calls as often without marks, as bare JSON.
     marks_are_optional: bool,
+    /// Whether its calls may stand behind prose. There, and before a lone
+    /// object, they have to name a declared tool.
+    is_word: bool,
+    /// Dialects that the same models write as well, bare JSON aside.
+    beside: &'static [&'static str],
     write: fn(&[ToolCall]) -> String,
 }
 
 impl Marked {
-    pub(super) fn new(name: &'static str, marks: JsonMarks, write: fn(&[ToolCall]) -> String) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        marks: JsonMarks,
+        write: fn(&[ToolCall]) -> String,
+    ) -> Self {
         Self {
             name,
             aliases: &[],
@@ -42,6 +52,8 @@ impl Marked {
             at_line_start: false,
             by_name: false,
             marks_are_optional: false,
+            is_word: false,
+            beside: &[],
             write,
         }
     }
@@ -59,6 +71,11 @@ impl Marked {
     fn at_line_start(mut self) -> Self {
         self.at_line_start = true;
         self
+    }
+
+    fn word(mut self) -> Self {
+        self.is_word = true;
+        self.at_line_start()
     }
 
     fn with_optional_marks(mut self) -> Self {
@@ -88,10 +105,27 @@ impl Dialect for Marked {
             triggers.push(Trigger::tool_name(">>>", BEHIND_NAME));
         }
         triggers.extend(self.sections.iter().map(Section::trigger));
+        if self.is_word {
+            let words = self.marks.open.iter().filter(|open| !open.contains(' '));
+            triggers.extend(words.map(Trigger::behind_prose));
+        }
         triggers
     }
 
     fn reader(&self, trigger: usize) -> Box<dyn Reader> {
+        if self.is_word {
+            let words = self.marks.open.len() + self.sections.len();
+            let open = match trigger.checked_sub(words) {
+                Some(word) => word,
+                None => trigger,
+            };
+            let call = MarkedJson::new(Arc::clone(&self.marks), open);
+            let mark = self.marks.open.get(open).map_or("", String::as_str);
+            if trigger >= words || mark.ends_with('{') {
+                return Box::new(NamedFirst::new(call, mark.len().saturating_sub(1)));
+            }
+            return Box::new(call);
+        }
         let section = trigger.checked_sub(self.marks.open.len());
         match section.and_then(|section| self.sections.get(section)) {
             Some(section) => section.reader(),
@@ -120,8 +154,9 @@ impl Dialect for Marked {
     }
 
     fn also_reads(&self) -> Vec<String> {
-        let bare = (!self.marks_are_optional).then(|| "json".to_owned());
-        bare.into_iter().collect()
+        let bare = (!self.marks_are_optional).then_some("json");
+        let all = bare.into_iter().chain(self.beside.iter().copied());
+        all.map(str::to_owned).collect()
     }
 
     fn writer(&self) -> Option<&dyn Writer> {
@@ -224,11 +259,14 @@ fn whole_calls() -> Vec<Marked> {
             |calls| list(calls, "<TOOLCALL>", "</TOOLCALL>"),
         )
         .also_called(&["nemotron-v2", "deci"]),
-        Marked::new(
-            "granite3",
-            JsonMarks::exact(&["<|tool_call|>"], &[]),
-            |calls| list(calls, "<|tool_call|> ", ""),
-        )
+        Marked {
+            beside: &["hermes"],
+            ..Marked::new(
+                "granite3",
+                JsonMarks::exact(&["<|tool_call|>"], &[]),
+                |calls| list(calls, "<|tool_call|> ", ""),
+            )
+        }
         .also_called(&["granite"]),
         Marked::new(
             "granite-20b-fc",
@@ -251,11 +289,11 @@ fn whole_calls() -> Vec<Marked> {
             "functools",
             JsonMarks {
                 overlap: 1,
-                ..JsonMarks::exact(&["functools[", "functools ["], &[])
+                ..JsonMarks::exact(&["functools[", "functools{", "functools ["], &[])
             },
             |calls| list(calls, "functools", ""),
         )
-        .at_line_start()
+        .word()
         .also_called(&["phi4-mini", "phi4", "firefunction"]),
         Marked::new(
             "llama3-json",

@@ -24,6 +24,7 @@ mod python_in_marks;
 mod pythonic;
 mod tagged;
 mod tool_block;
+mod unopened;
 mod xml;
 mod yaml;
 mod yaml_xml;
@@ -179,6 +180,16 @@ impl Trigger {
         }
     }
 
+    /// Creates a trigger for a mark that counts behind something else on its
+    /// line only.
+    pub fn behind_prose(mark: impl Into<String>) -> Self {
+        Self {
+            pattern: Pattern::Mark(mark.into()),
+            place: TriggerPosition::BehindProse,
+            claim: Claim::Own,
+        }
+    }
+
     /// Sets the claim of the dialect.
     #[must_use]
     pub fn claimed(mut self, claim: Claim) -> Self {
@@ -207,6 +218,8 @@ pub enum TriggerPosition {
     Anywhere,
     /// The mark counts where nothing but white space precedes it on its line.
     LineStart,
+    /// The mark counts where something else precedes it on its line.
+    BehindProse,
 }
 
 /// Writes a dialect: calls in prompts and history, and the results.

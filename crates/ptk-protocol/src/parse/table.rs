@@ -199,6 +199,9 @@ pub(crate) struct Table {
     /// The parts before the first `_` of the words that begin results. They are
     /// found by that byte, which is rare where line breaks are not.
     pub(super) stems: Vec<String>,
+    /// The words before the bracket that ends some marks, such as `functools[`.
+    /// They are found by that bracket.
+    pub(super) tails: Vec<String>,
 }
 
 /// The bytes at which a search for marks stops.
@@ -323,12 +326,18 @@ impl Table {
         let mut starts = Vec::new();
         let mut turns = Vec::new();
         let mut stems = Vec::new();
+        let mut tails = Vec::new();
         let mut lines = named.iter().any(|named| named.before.is_empty());
         for (mark, meaning) in marks.texts.iter().zip(&marks.meanings) {
             let Some(first) = mark.bytes().next() else {
                 continue;
             };
             let is_word = meaning.is_for_line_starts() && first.is_ascii_alphabetic();
+            let is_behind_prose =
+                |candidate: &Candidate| candidate.place == TriggerPosition::BehindProse;
+            if is_word && meaning.candidates.iter().any(is_behind_prose) {
+                tails.extend(mark.strip_suffix(['[', '{']).map(str::to_owned));
+            }
             match (meaning.forgery, mark.split_once('_')) {
                 _ if !is_word => needles.extend([first, first.to_ascii_uppercase()]),
                 (Some(Forgery::Word), Some((stem, _))) => {
@@ -346,6 +355,8 @@ impl Table {
         }
         stems.sort();
         stems.dedup();
+        tails.sort();
+        tails.dedup();
         needles.extend(named.iter().filter_map(|named| named.before.bytes().next()));
         turns.extend(&starts);
         let closers = marks.texts.iter().zip(&marks.meanings);
@@ -360,6 +371,7 @@ impl Table {
             stops_with_turns: Stops::new(needles.clone(), true, &turns),
             stops: Stops::new(needles, lines, &starts),
             stems,
+            tails,
         }
     }
 
@@ -401,7 +413,7 @@ impl Meaning {
             || self.closer
             || self.fence.is_some()
             || self.silent == Some(TriggerPosition::Anywhere);
-        let line_start = |candidate: &Candidate| candidate.place == TriggerPosition::LineStart;
+        let line_start = |candidate: &Candidate| candidate.place != TriggerPosition::Anywhere;
         !elsewhere && self.candidates.iter().all(line_start)
     }
 }

@@ -3,7 +3,9 @@
 
 use super::declaration::{Declaration, DeclarationFault};
 use crate::dialects::engine::section::Section;
-use crate::dialects::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines};
+use crate::dialects::engine::tag_form::{
+    JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines,
+};
 
 const NAME: &str = "NAME";
 const KEY: &str = "KEY";

@@ -107,6 +107,12 @@ pub(crate) enum Param {
 }
 
 impl TagForm {
+    /// Whether another family's calls stand between the same marks, so that
+    /// what cannot be read may be its.
+    pub(crate) fn shares_marks(&self) -> bool {
+        self.open.iter().any(|open| open == "<tool_call>")
+    }
+
     /// The closing marks of the sections.
     pub(crate) fn section_ends(&self) -> Vec<String> {
         let sections = self.sections.iter();

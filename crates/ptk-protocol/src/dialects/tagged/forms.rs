@@ -1,7 +1,9 @@
 //! The forms that families of tagged arguments share.
 
 use crate::dialects::engine::section::Section;
-use crate::dialects::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, SPACES_OR_NONE, TagForm, ValueLines};
+use crate::dialects::engine::tag_form::{
+    JsonBody, NamePosition, Param, SPACES, SPACES_OR_NONE, TagForm, ValueLines,
+};
 
 /// The form `<parameter=k>v</parameter>` in `<function=f>`.
 pub(super) fn function_form(sections: &[(&str, &str)]) -> TagForm {
@@ -56,10 +58,7 @@ pub(super) fn key_value_form(sections: &[(&str, &str)]) -> TagForm {
 
 /// The form with a key and a value, its tags spelt by `tag`, which is given
 /// their names.
-pub(crate) fn key_value_tags(
-    tag: impl Fn(&str) -> String,
-    sections: &[(&str, &str)],
-) -> TagForm {
+pub(crate) fn key_value_tags(tag: impl Fn(&str) -> String, sections: &[(&str, &str)]) -> TagForm {
     let tags = |name: &str| (format!("<{}", tag(name)), format!("</{}", tag(name)));
     let (open, close) = tags("tool_call");
     TagForm {

@@ -138,9 +138,8 @@ pub(crate) fn families() -> Vec<Tagged> {
     let dsml = "｜DSML｜";
     let mut families = vec![
         // GLM-4.5 to 5, Poolside.
-        Tagged::new("glm", key_value_form(&[])).also_called(&[
-            "glm-4.5", "glm-4.7", "poolside", "ling3", "spark25",
-        ]),
+        Tagged::new("glm", key_value_form(&[]))
+            .also_called(&["glm-4.5", "glm-4.7", "poolside", "ling3", "spark25"]),
         Tagged::new(
             "iquest-q1",
             TagForm {

@@ -75,6 +75,9 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
     };
     match trigger.place {
         dialects::TriggerPosition::Anywhere => shortened(mark, MarkPosition::Anywhere),
+        // `{"name"` stands in every other file.
+        dialects::TriggerPosition::BehindProse if !mark.starts_with(is_name) => None,
+        dialects::TriggerPosition::BehindProse => shortened(mark, MarkPosition::Anywhere),
         // `to=f` has no meaning unless marks follow, and those are broken.
         dialects::TriggerPosition::LineStart if trigger.claim == Claim::Section => None,
         dialects::TriggerPosition::LineStart => {
@@ -141,6 +144,15 @@ fn add(marks: &mut Vec<Mark>, mark: Option<Mark>) {
             let more: String = more.collect();
             known.next.push_str(&more);
         }
-        None => marks.push(mark),
+        None => {
+            // What counts anywhere counts at the start of a line, too.
+            marks.retain(|known| {
+                mark.place != MarkPosition::Anywhere
+                    || known.place != MarkPosition::LineStart
+                    || known.next != mark.next
+                    || !known.text.eq_ignore_ascii_case(&mark.text)
+            });
+            marks.push(mark);
+        }
     }
 }

@@ -273,7 +273,11 @@ impl<'a> Work<'a, '_, '_> {
             hit.candidates().filter(|candidate| {
                 // A tool's name in a block of code is quoted.
                 let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
-                candidate.place == TriggerPosition::Anywhere || (blank && !in_code)
+                match candidate.place {
+                    TriggerPosition::Anywhere => true,
+                    TriggerPosition::LineStart => blank && !in_code,
+                    TriggerPosition::BehindProse => !blank && !self.machine.line.names_marks(),
+                }
             })
         };
         let mark = self.text.slice(&(hit.start..hit.end));

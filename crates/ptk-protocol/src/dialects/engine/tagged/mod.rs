@@ -11,6 +11,7 @@ mod values;
 
 use std::sync::Arc;
 
+use super::botched::unclosed_end;
 use super::call_object::Called;
 use super::json_marks::{BEHIND_NAME, JsonMarks};
 use super::marked_json::MarkedJson;
@@ -222,10 +223,10 @@ impl TagReader {
             }
             _ => {}
         }
-        if self.is_sent() {
+        if self.is_sent() || (!self.declared && self.is_meant(input)) {
             return Some(self.unended(input, out, self.at));
         }
-        if self.declared && !matches!(self.form.named, NamePosition::Behind(_)) {
+        if self.declared && !self.form.shares_marks() {
             return self.go(TaggedState::Broken);
         }
         out.examined(at);
@@ -249,6 +250,11 @@ impl TagReader {
             .min();
         let Some((end, length)) = end else {
             if input.end || rest.len() >= BROKEN_LIMIT {
+                let name = self.values.as_ref().map_or("", |values| values.name());
+                let is_own = self.form.named != NamePosition::Tag;
+                if let Some(end) = unclosed_end(input, name, self.at).filter(|_| is_own) {
+                    return Some(Self::unreadable(input, out, end));
+                }
                 out.examined(BROKEN_LIMIT.min(input.text.len()));
                 return Some(out.refuse(Refusal::NeverCloses));
             }
@@ -265,9 +271,13 @@ impl TagReader {
             return Some(out.refuse(Refusal::NoCallBehind));
         }
         let end = self.at + end + length;
+        Some(Self::unreadable(input, out, end))
+    }
+
+    fn unreadable(input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         let message = "The text in the call is not an argument".to_owned();
         out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
-        Some(Step::Done(end))
+        Step::Done(end)
     }
 
     /// Starts to read arguments that are one JSON object.
@@ -485,7 +495,7 @@ impl TagReader {
     /// Ends a call without an end tag, where something else follows or the
     /// reply ends. Its arguments count as whole, unless there are none.
     fn unended(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
-        if !self.is_sent() {
+        if !self.is_sent() && !self.is_meant(input) {
             return Step::Reject;
         }
         if let Some(values) = &mut self.values {
