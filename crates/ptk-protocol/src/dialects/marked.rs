@@ -115,10 +115,7 @@ impl Dialect for Marked {
     fn reader(&self, trigger: usize) -> Box<dyn Reader> {
         if self.is_word {
             let words = self.marks.open.len() + self.sections.len();
-            let open = match trigger.checked_sub(words) {
-                Some(word) => word,
-                None => trigger,
-            };
+            let open = trigger.checked_sub(words).unwrap_or(trigger);
             let call = MarkedJson::new(Arc::clone(&self.marks), open);
             let mark = self.marks.open.get(open).map_or("", String::as_str);
             if trigger >= words || mark.ends_with('{') {

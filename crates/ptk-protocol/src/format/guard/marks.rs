@@ -144,15 +144,6 @@ fn add(marks: &mut Vec<Mark>, mark: Option<Mark>) {
             let more: String = more.collect();
             known.next.push_str(&more);
         }
-        None => {
-            // What counts anywhere counts at the start of a line, too.
-            marks.retain(|known| {
-                mark.place != MarkPosition::Anywhere
-                    || known.place != MarkPosition::LineStart
-                    || known.next != mark.next
-                    || !known.text.eq_ignore_ascii_case(&mark.text)
-            });
-            marks.push(mark);
-        }
+        None => marks.push(mark),
     }
 }
