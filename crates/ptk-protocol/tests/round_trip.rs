@@ -122,7 +122,9 @@ fn case() -> impl Strategy<Value = Case> {
 const RAW: &[&str] = &[
     "glm",
     "hunyuan-v3",
+    "iquest-q1",
     "qwen3-coder",
+    "mimo",
     "seed-oss",
     "minimax-m2",
     "minimax-m3",
@@ -130,6 +132,7 @@ const RAW: &[&str] = &[
     "muse-glimmer",
     "step3",
     "invoke",
+    "beam",
     "minicpm5",
     "bfcl-xml",
 ];

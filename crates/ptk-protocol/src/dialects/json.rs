@@ -12,6 +12,7 @@ use super::engine::json_marks::JsonMarks;
 use super::engine::marked_json::MarkedJson;
 use super::engine::repair_message;
 use super::engine::tolerant::{guesses_last_quote, is_doubtful};
+use super::unopened::{self, Unopened};
 use super::{Dialect, Trigger};
 use crate::json::scan::{Scan, Scanner};
 use crate::json::{End, Repaired, repair};
@@ -37,14 +38,24 @@ impl Dialect for Json {
     }
 
     fn aliases(&self) -> Vec<&str> {
-        vec!["xlam", "sarashina"]
+        vec!["xlam"]
     }
 
     fn triggers(&self) -> Vec<Trigger> {
-        vec![Trigger::at_line_start("{"), Trigger::at_line_start("[")]
+        let mut triggers = vec![Trigger::at_line_start("{"), Trigger::at_line_start("[")];
+        triggers.extend(unopened::triggers());
+        triggers
     }
 
-    fn reader(&self, _trigger: usize) -> Box<dyn Reader> {
+    fn also_reads(&self) -> Vec<String> {
+        // xLAM puts its lists between their marks as well.
+        vec!["hermes".to_owned(), "mistral".to_owned()]
+    }
+
+    fn reader(&self, trigger: usize) -> Box<dyn Reader> {
+        if trigger > 1 {
+            return Box::new(Unopened::default());
+        }
         Box::new(BareJson {
             scanner: Scanner::new(0),
             state: BareState::Undecided,
@@ -425,7 +436,8 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
     Step::Done(if marked { behind } else { body })
 }
 
-fn give(
+/// Reports a call.
+pub(super) fn give(
     out: &mut Findings,
     reading: ObjectCall<'_>,
     range: Range<usize>,
@@ -448,7 +460,8 @@ fn give(
     out.call(call);
 }
 
-fn note(code: ProblemCode, range: Range<usize>) -> Problem {
+/// A note about a repair.
+pub(super) fn note(code: ProblemCode, range: Range<usize>) -> Problem {
     Problem::new(
         code,
         repair_message(code),
@@ -464,7 +477,7 @@ fn as_text(out: &mut Findings, end: usize) -> Step {
 /// Whether all names are certain. Without marks only a declared name makes a
 /// call. Where no tools were declared, PTK's own keys or a closing mark have to
 /// do.
-fn named_for_sure(readings: &[ObjectCall<'_>], input: &Input<'_>, marked: bool) -> bool {
+pub(super) fn named_for_sure(readings: &[ObjectCall<'_>], input: &Input<'_>, marked: bool) -> bool {
     !readings.is_empty()
         && readings
             .iter()
@@ -502,7 +515,12 @@ fn fits(reading: &ObjectCall<'_>, tool: &ToolSpec) -> bool {
     !flat || reading.args.as_map().keys().all(declared)
 }
 
-fn readings<'t>(json: &'t str, input: &Input<'_>, end: usize) -> Option<Vec<ObjectCall<'t>>> {
+/// The calls in JSON that is an object, or a list of them.
+pub(super) fn readings<'t>(
+    json: &'t str,
+    input: &Input<'_>,
+    end: usize,
+) -> Option<Vec<ObjectCall<'t>>> {
     let span = Span::new(0, end);
     if json.starts_with('{') {
         return Some(vec![read_object(json, input, span).ok()?]);

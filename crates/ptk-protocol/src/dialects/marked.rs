@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::engine::call_object::Called;
 use super::engine::json_marks::{BEHIND_NAME, Head, HeadAt, JsonMarks, leading_name, name_head};
 use super::engine::marked_json::MarkedJson;
+use super::engine::named_first::NamedFirst;
 use super::engine::section::Section;
+use super::plamo::plamo3;
 use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::{MarkAt, Reader, mark_at};
@@ -29,11 +31,20 @@ pub(crate) struct Marked {
     unmarked: Option<Arc<JsonMarks>>,
     /// Whether models write its calls as often without marks, as bare JSON.
     marks_are_optional: bool,
+    /// Whether its calls may stand behind prose. There, and before a lone
+    /// object, they have to name a declared tool.
+    is_word: bool,
+    /// Dialects that the same models write as well, bare JSON aside.
+    beside: &'static [&'static str],
     write: fn(&[ToolCall]) -> String,
 }
 
 impl Marked {
-    fn new(name: &'static str, marks: JsonMarks, write: fn(&[ToolCall]) -> String) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        marks: JsonMarks,
+        write: fn(&[ToolCall]) -> String,
+    ) -> Self {
         Self {
             name,
             aliases: &[],
@@ -43,6 +54,8 @@ impl Marked {
             by_name: false,
             unmarked: None,
             marks_are_optional: false,
+            is_word: false,
+            beside: &[],
             write,
         }
     }
@@ -52,7 +65,7 @@ impl Marked {
         self
     }
 
-    fn in_section(mut self, open: &str, close: &str) -> Self {
+    pub(super) fn in_section(mut self, open: &str, close: &str) -> Self {
         self.sections.push(Section::new(open, close));
         self
     }
@@ -60,6 +73,11 @@ impl Marked {
     fn at_line_start(mut self) -> Self {
         self.at_line_start = true;
         self
+    }
+
+    fn word(mut self) -> Self {
+        self.is_word = true;
+        self.at_line_start()
     }
 
     fn with_optional_marks(mut self) -> Self {
@@ -91,10 +109,24 @@ impl Dialect for Marked {
         triggers.extend(self.sections.iter().map(Section::trigger));
         let unmarked = self.unmarked.iter();
         triggers.extend(unmarked.map(|_| Trigger::tool_name("", BEHIND_NAME)));
+        if self.is_word {
+            let words = self.marks.open.iter().filter(|open| !open.contains(' '));
+            triggers.extend(words.map(Trigger::behind_prose));
+        }
         triggers
     }
 
     fn reader(&self, trigger: usize) -> Box<dyn Reader> {
+        if self.is_word {
+            let words = self.marks.open.len() + self.sections.len();
+            let open = trigger.checked_sub(words).unwrap_or(trigger);
+            let call = MarkedJson::new(Arc::clone(&self.marks), open);
+            let mark = self.marks.open.get(open).map_or("", String::as_str);
+            if trigger >= words || mark.ends_with('{') {
+                return Box::new(NamedFirst::new(call, mark.len().saturating_sub(1)));
+            }
+            return Box::new(call);
+        }
         let section = trigger.checked_sub(self.marks.open.len());
         match section.and_then(|section| self.sections.get(section)) {
             Some(section) => section.reader(),
@@ -122,8 +154,9 @@ impl Dialect for Marked {
     }
 
     fn also_reads(&self) -> Vec<String> {
-        let bare = (!self.marks_are_optional).then(|| "json".to_owned());
-        bare.into_iter().collect()
+        let bare = (!self.marks_are_optional).then_some("json");
+        let all = bare.into_iter().chain(self.beside.iter().copied());
+        all.map(str::to_owned).collect()
     }
 
     fn writer(&self) -> Option<&dyn Writer> {
@@ -163,7 +196,7 @@ fn object(call: &ToolCall, name: &str, args: &str) -> String {
 }
 
 /// Writes each call between two marks of its own.
-fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
+pub(super) fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
     let calls: Vec<String> = calls.iter().map(write).collect();
     calls.join(join)
 }
@@ -201,6 +234,7 @@ fn whole_calls() -> Vec<Marked> {
             "granite4",
             "reka",
             "ernie-4.5",
+            "trinity",
         ]),
         Marked::new(
             "longcat",
@@ -225,11 +259,14 @@ fn whole_calls() -> Vec<Marked> {
             |calls| list(calls, "<TOOLCALL>", "</TOOLCALL>"),
         )
         .also_called(&["nemotron-v2", "deci"]),
-        Marked::new(
-            "granite3",
-            JsonMarks::exact(&["<|tool_call|>"], &[]),
-            |calls| list(calls, "<|tool_call|> ", ""),
-        )
+        Marked {
+            beside: &["hermes"],
+            ..Marked::new(
+                "granite3",
+                JsonMarks::exact(&["<|tool_call|>"], &[]),
+                |calls| list(calls, "<|tool_call|> ", ""),
+            )
+        }
         .also_called(&["granite"]),
         Marked::new(
             "granite-20b-fc",
@@ -240,16 +277,23 @@ fn whole_calls() -> Vec<Marked> {
                 })
             },
         ),
+        // Python's quotes or JSON's.
+        Marked::new(
+            "sarashina",
+            JsonMarks::exact(&["<|tool_calls|>"], &[]),
+            |calls| list(calls, "<|tool_calls|>", ""),
+        )
+        .with_optional_marks(),
         // Phi-4-mini and Firefunction.
         Marked::new(
             "functools",
             JsonMarks {
                 overlap: 1,
-                ..JsonMarks::exact(&["functools[", "functools ["], &[])
+                ..JsonMarks::exact(&["functools[", "functools{", "functools ["], &[])
             },
             |calls| list(calls, "functools", ""),
         )
-        .at_line_start()
+        .word()
         .also_called(&["phi4-mini", "phi4", "firefunction"]),
         Marked::new(
             "llama3-json",
@@ -299,7 +343,7 @@ fn calls_of_their_own() -> Vec<Marked> {
                 format!("<|START_ACTION|>[{}]<|END_ACTION|>", calls.join(", "))
             },
         )
-        .also_called(&["command-r7b", "command-a"]),
+        .also_called(&["command-r7b", "command-a", "cohere_command4"]),
         Marked::new(
             "internlm2",
             JsonMarks::exact(
@@ -421,6 +465,7 @@ fn named_calls() -> Vec<Marked> {
         )
         .in_section("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
         .in_section("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        plamo3(),
     ]
 }
 
@@ -433,6 +478,19 @@ fn other_forms() -> Vec<Marked> {
             JsonMarks::exact(&["<|tool_call_start|>"], &["<|tool_call_end|>"]),
             |calls| list(calls, "<|tool_call_start|>", "<|tool_call_end|>"),
         ),
+        // K2 Horizon writes keys and values or JSON between the same marks.
+        Marked::new(
+            "k2-horizon-json",
+            JsonMarks::exact(&["<ifm|tool_call>"], &["</ifm|tool_call>"]),
+            |calls| {
+                let calls = each(calls, "\n", |call| {
+                    let json = object(call, "name", "arguments");
+                    format!("<ifm|tool_call>{json}</ifm|tool_call>")
+                });
+                format!("<ifm|tool_calls>{calls}</ifm|tool_calls>")
+            },
+        )
+        .in_section("<ifm|tool_calls>", "</ifm|tool_calls>"),
         // The tool's name as a tag, and JSON in it.
         Marked::new(
             "toolcall",

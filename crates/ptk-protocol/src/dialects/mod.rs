@@ -7,21 +7,25 @@
 
 mod actions;
 mod arrows;
+mod beam;
 mod block;
 pub mod declared;
 pub(crate) mod engine;
 mod function;
 mod gemma;
 mod harmony;
+mod hunyuan;
 mod json;
 mod legacy;
 mod marked;
+mod plamo;
 mod ptk;
 mod ptk_batch;
 mod python_in_marks;
 mod pythonic;
 mod tagged;
 mod tool_block;
+mod unopened;
 mod xml;
 mod yaml;
 mod yaml_xml;
@@ -31,10 +35,12 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 pub use actions::Actions;
 pub use arrows::Arrows;
+pub use beam::Beam;
 pub use block::Block;
 pub use function::Function;
 pub use gemma::Gemma;
 pub use harmony::Harmony;
+pub use hunyuan::HunyuanV4;
 pub use json::Json;
 pub use legacy::Legacy;
 pub use ptk::Ptk;
@@ -45,6 +51,8 @@ pub use tool_block::ToolBlock;
 pub use xml::Xml;
 pub use yaml::Yaml;
 pub use yaml_xml::YamlXml;
+
+use marked::hermes_text;
 
 use crate::parse::{Reader, Table};
 use crate::{ToolCall, ToolResult};
@@ -174,6 +182,16 @@ impl Trigger {
         }
     }
 
+    /// Creates a trigger for a mark that counts behind something else on its
+    /// line only.
+    pub fn behind_prose(mark: impl Into<String>) -> Self {
+        Self {
+            pattern: Pattern::Mark(mark.into()),
+            place: TriggerPosition::BehindProse,
+            claim: Claim::Own,
+        }
+    }
+
     /// Sets the claim of the dialect.
     #[must_use]
     pub fn claimed(mut self, claim: Claim) -> Self {
@@ -202,6 +220,8 @@ pub enum TriggerPosition {
     Anywhere,
     /// The mark counts where nothing but white space precedes it on its line.
     LineStart,
+    /// The mark counts where something else precedes it on its line.
+    BehindProse,
 }
 
 /// Writes a dialect: calls in prompts and history, and the results.
@@ -300,6 +320,9 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
         Arc::new(PythonInMarks::LFM2),
         Arc::new(PythonInMarks::OLMO_3),
     ];
+    // It shares its frame with harmony, which takes any body for its own.
+    dialects.push(Arc::new(Beam));
+    dialects.push(Arc::new(HunyuanV4));
     for family in tagged::families() {
         dialects.push(Arc::new(family));
     }

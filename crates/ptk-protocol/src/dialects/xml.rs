@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
+use super::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines};
 use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::Reader;
@@ -30,6 +30,8 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
         is_xml: true,
         json: JsonBody::Repair,
         addresses: Vec::new(),
+        lines: ValueLines::Dropped,
+        spaces: SPACES,
     })
 });
 

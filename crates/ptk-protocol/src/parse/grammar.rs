@@ -306,6 +306,12 @@ impl Grammar {
                     Next::None => self.mark_at(text, found),
                     word => word,
                 },
+                Some(b'[' | b'{') if !table.tails.is_empty() => {
+                    match self.word_before(text, from, found) {
+                        Next::None => self.mark_at(text, found),
+                        word => word,
+                    }
+                }
                 _ => self.mark_at(text, found),
             };
             if !matches!(next, Next::None) {
@@ -316,8 +322,40 @@ impl Grammar {
         if text.end {
             return Next::None;
         }
-        self.open_stem(text.all.get(from..).unwrap_or(""), line)
+        let rest = text.all.get(from..).unwrap_or("");
+        self.open_stem(rest, line)
+            .max(self.open_tail(rest))
             .map_or(Next::None, |length| Next::Partial(bytes.len() - length))
+    }
+
+    /// Finds the mark whose bracket stands at `at`, behind a word.
+    fn word_before(&self, text: &Stretch<'_>, from: usize, at: usize) -> Next<'_> {
+        let before = text.all.as_bytes().get(from..at).unwrap_or_default();
+        let ends_before = |word: &&String| {
+            let start = before.len().checked_sub(word.len());
+            let last = start.and_then(|start| before.get(start..));
+            last.is_some_and(|last| last.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        match self.inner.table.tails.iter().find(ends_before) {
+            Some(word) => self.mark_at(text, at - word.len()),
+            None => Next::None,
+        }
+    }
+
+    /// The length of what `text` ends with, if it may become a word that a
+    /// bracket makes a mark.
+    fn open_tail(&self, text: &str) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let tails = self.inner.table.tails.iter();
+        let open = tails.filter_map(|word| {
+            let mut lengths = (1..=word.len().min(bytes.len())).rev();
+            lengths.find(|length| {
+                let last = bytes.get(bytes.len() - length..).unwrap_or_default();
+                let first = word.as_bytes().get(..*length).unwrap_or_default();
+                last.eq_ignore_ascii_case(first)
+            })
+        });
+        open.max()
     }
 
     /// Finds the word of a result whose first `_` stands at `at`.

@@ -184,6 +184,9 @@ pub(crate) struct Table {
     /// For each family with messages to the user, the dialects whose calls are
     /// quoted in them.
     pub(super) quoted_in_messages: Vec<Vec<usize>>,
+    /// The words before the bracket that ends some marks, such as `functools[`.
+    /// They are found by that bracket.
+    pub(super) tails: Vec<String>,
 }
 
 /// The bytes at which a search for marks stops.
@@ -314,12 +317,18 @@ impl Table {
         let mut starts = Vec::new();
         let mut turns = Vec::new();
         let mut stems = Vec::new();
+        let mut tails = Vec::new();
         let mut lines = named.iter().any(|named| named.before.is_empty());
         for (mark, meaning) in marks.texts.iter().zip(&marks.meanings) {
             let Some(first) = mark.bytes().next() else {
                 continue;
             };
             let is_word = meaning.is_for_line_starts() && first.is_ascii_alphabetic();
+            let is_behind_prose =
+                |candidate: &Candidate| candidate.place == TriggerPosition::BehindProse;
+            if is_word && meaning.candidates.iter().any(is_behind_prose) {
+                tails.extend(mark.strip_suffix(['[', '{']).map(str::to_owned));
+            }
             match (meaning.forgery, mark.split_once('_')) {
                 _ if !is_word => needles.extend([first, first.to_ascii_uppercase()]),
                 (Some(Forgery::Word), Some((stem, _))) => {
@@ -337,6 +346,8 @@ impl Table {
         }
         stems.sort();
         stems.dedup();
+        tails.sort();
+        tails.dedup();
         needles.extend(named.iter().filter_map(|named| named.before.bytes().next()));
         turns.extend(&starts);
         let closers = marks.texts.iter().zip(&marks.meanings);
@@ -352,6 +363,7 @@ impl Table {
             stops: Stops::new(needles, lines, &starts),
             stems,
             quoted_in_messages: Vec::new(),
+            tails,
         }
     }
 }
@@ -414,7 +426,7 @@ impl Meaning {
             || self.closer
             || self.fence.is_some()
             || self.silent == Some(TriggerPosition::Anywhere);
-        let line_start = |candidate: &Candidate| candidate.place == TriggerPosition::LineStart;
+        let line_start = |candidate: &Candidate| candidate.place != TriggerPosition::Anywhere;
         !elsewhere && self.candidates.iter().all(line_start)
     }
 }

@@ -3,7 +3,9 @@
 
 use super::declaration::{Declaration, DeclarationFault};
 use crate::dialects::engine::section::Section;
-use crate::dialects::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
+use crate::dialects::engine::tag_form::{
+    JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines,
+};
 
 const NAME: &str = "NAME";
 const KEY: &str = "KEY";
@@ -59,6 +61,8 @@ pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Declaration
         is_xml: false,
         json: JsonBody::Read,
         addresses: Vec::new(),
+        lines: ValueLines::Dropped,
+        spaces: SPACES,
     })
 }
 
@@ -166,6 +170,7 @@ fn param(template: &str) -> Result<(Param, Option<String>), DeclarationFault> {
             .ok_or_else(fault)?;
         let param = Param::Pair {
             key: (before.to_owned(), key_close.trim_end().to_owned()),
+            kind: None,
             value: (value_open.to_owned(), close),
         };
         return Ok((param, None));
@@ -182,7 +187,7 @@ fn param(template: &str) -> Result<(Param, Option<String>), DeclarationFault> {
 pub(super) fn param_marks(param: &Param) -> Vec<&str> {
     match param {
         Param::Tag { open, close, .. } => vec![open, close],
-        Param::Pair { key, value } => vec![&key.0, &key.1, &value.0, &value.1],
+        Param::Pair { key, value, .. } => vec![&key.0, &key.1, &value.0, &value.1],
         Param::Element { .. } => Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! Finds the end of a call that cannot be read or was cut off.
 
+use crate::ToolSpec;
 use crate::parse::{Input, floor};
 
 /// How far to search for the closing mark.
@@ -46,4 +47,33 @@ pub(crate) fn cut_end(input: &Input<'_>, from: usize) -> usize {
     let rest = input.from(from);
     let stop = input.stops.iter().filter_map(|stop| rest.find(stop)).min();
     stop.map_or(input.text.len(), |stop| from + stop)
+}
+
+/// Whether a line looks like arguments of a tool, and not like words about it:
+/// one of its parameters stands there before a colon or an equals sign.
+pub(crate) fn gives_arguments(line: &str, tool: &ToolSpec) -> bool {
+    let mut names = tool.properties().into_iter().flat_map(|all| all.keys());
+    names.any(|name| {
+        line.match_indices(name.as_str()).any(|(at, name)| {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            let before = line.get(..at).unwrap_or("").chars().next_back();
+            let behind = line.get(at + name.len()..).unwrap_or("");
+            let behind = behind.trim_start_matches(['"', '\'', '>', ' ']);
+            !before.is_some_and(is_word) && behind.starts_with([':', '='])
+        })
+    })
+}
+
+/// Where a call of a declared tool ends whose arguments cannot be read and
+/// whose closing mark is missing: with its line. `None` if the text behind the
+/// name, which stands at `at`, does not look like arguments.
+pub(crate) fn unclosed_end(input: &Input<'_>, name: &str, at: usize) -> Option<usize> {
+    let tool = input.tools?.get(name)?;
+    let rest = input.from(at);
+    let window = rest.get(..floor(rest, LIMIT)).unwrap_or("");
+    // A name that ends its line has its arguments below it.
+    let space = window.len() - window.trim_start().len();
+    let lines = window.get(space..).unwrap_or("");
+    let line = lines.lines().next().unwrap_or("");
+    gives_arguments(line, tool).then(|| at + space + line.trim_end().len())
 }

@@ -56,6 +56,19 @@ pub(crate) fn begins_call(members: &[Member], input: &Input<'_>) -> bool {
     begins_arguments(input.from(args.value.start), tool) == Some(true)
 }
 
+/// Whether the name among these members is a declared tool's. `None` if there
+/// is none yet.
+pub(crate) fn names_declared(members: &[Member], input: &Input<'_>) -> Option<bool> {
+    let key = |member: &Member| text_of(input.slice(member.key.clone()));
+    let mut names = members
+        .iter()
+        .filter(|member| member.closed && key(member).is_some_and(|key| is_name_key(&key, input)))
+        .filter_map(|member| text_of(input.slice(member.value.clone())))
+        .peekable();
+    names.peek()?;
+    Some(names.any(|name| input.declares(&name)))
+}
+
 /// Whether an object begins like the arguments of a tool: with one of its
 /// parameters, or empty. `None` if more text is needed to decide.
 pub(crate) fn begins_arguments(object: &str, tool: &ToolSpec) -> Option<bool> {

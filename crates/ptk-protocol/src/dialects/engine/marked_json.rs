@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::botched::unclosed_end;
 use super::call_object::{CallObject, Called, ObjectCall, begins_arguments};
 use super::json_marks::{Head, HeadAt, JsonMarks, MAX_HEAD, is_name_character};
 use super::named_values::{NamedValues, Whole};
@@ -171,7 +172,9 @@ impl MarkedJson {
             return Some(Step::Done(at));
         }
         if let Some(called) = &self.called {
-            match mark_at(rest, &self.marks.close) {
+            let ends = self.marks.close.iter().chain(&called.tail);
+            let ends: Vec<&String> = ends.collect();
+            match mark_at(rest, &ends) {
                 MarkAt::Partial if !input.end => return Some(Step::More),
                 MarkAt::Finding { .. } => {
                     let called = called.clone();
@@ -259,11 +262,17 @@ impl MarkedJson {
         let window = rest.get(..floor(rest, BOTCHED_CALL_LIMIT)).unwrap_or("");
         let found = self.marks.finder().and_then(|finder| finder.find(window));
         let Some(found) = found else {
-            let decided = input.end || rest.len() >= BOTCHED_CALL_LIMIT;
-            return Some(if decided {
-                out.refuse(Refusal::NoJson)
-            } else {
-                Step::More
+            if !input.end && rest.len() < BOTCHED_CALL_LIMIT {
+                return Some(Step::More);
+            }
+            let name = match &self.called {
+                Some(called) => Some((called.name.as_str(), at)),
+                None => declared_name(rest, input).map(|name| (name, at + name.len())),
+            };
+            let end = name.and_then(|(name, behind)| unclosed_end(input, name, behind));
+            return Some(match end {
+                Some(end) => Self::unreadable_call(input, out, end),
+                None => out.refuse(Refusal::NoJson),
             });
         };
         if found.pattern().as_usize() >= self.marks.close.len() {
@@ -276,18 +285,25 @@ impl MarkedJson {
             return None;
         }
         let on_own_lines = input.slice(self.open_length..at).contains('\n');
-        let looks_meant = looks_meant(body, on_own_lines, input);
+        let is_named = |called: &Called| input.declares(&called.name);
+        let looks_meant =
+            looks_meant(body, on_own_lines, input) || self.called.as_ref().is_some_and(is_named);
         if !looks_meant {
             return Some(out.refuse(Refusal::AboutMarks));
         }
-        let message = if body.trim().is_empty() {
-            "The call is empty".to_owned()
-        } else {
-            "What stands between the marks is not a JSON object".to_owned()
-        };
         let end = at + found.end();
+        if body.trim().is_empty() {
+            let message = "The call is empty".to_owned();
+            out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
+            return Some(Step::Done(end));
+        }
+        Some(Self::unreadable_call(input, out, end))
+    }
+
+    fn unreadable_call(input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
+        let message = "What stands between the marks is not a JSON object".to_owned();
         out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
-        Some(Step::Done(end))
+        Step::Done(end)
     }
 
     fn element(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {

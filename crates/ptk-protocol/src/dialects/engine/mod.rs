@@ -4,13 +4,16 @@
 pub(crate) mod action;
 pub(crate) mod botched;
 pub(crate) mod call_object;
+pub(crate) mod elements;
 pub(crate) mod json_marks;
 pub(crate) mod key_value_literals;
 pub(crate) mod key_value_text;
 pub(crate) mod key_values;
 pub(crate) mod literals;
 pub(crate) mod marked_json;
+pub(crate) mod named_first;
 pub(crate) mod named_values;
+pub(crate) mod nested;
 pub(crate) mod python;
 pub(crate) mod python_calls;
 pub(crate) mod quoted;

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::elements::Elements;
 use super::tags::decode;
 use crate::arguments::has_inexact_number;
 use crate::json::scan::{Scan, Scanner};
@@ -224,17 +225,35 @@ impl NamedValues {
 
     /// Adds a list whose items came one by one. A single item that is a list
     /// itself, or nothing but elements, is the whole list.
-    pub(crate) fn list(&mut self, key: &str, items: &[String], input: &Input<'_>) {
+    pub(crate) fn list(
+        &mut self,
+        key: &str,
+        items: &[String],
+        elements: Elements<'_>,
+        input: &Input<'_>,
+    ) {
         let schema = self.schema(key, input);
         let item = schema.and_then(|schema| schema.resolved().items());
         if let [only] = items {
-            self.text(key, only, input);
+            match elements.json(only, schema) {
+                Some(json) => self.json(key, &json),
+                None => self.text(key, only, input),
+            }
         } else {
-            let items: Vec<String> = items
-                .iter()
-                .map(|raw| coerce_text(raw, item).to_json())
-                .collect();
+            let json = |raw: &String| {
+                let json = elements.json(raw, item);
+                json.unwrap_or_else(|| coerce_text(raw, item).to_json())
+            };
+            let items: Vec<String> = items.iter().map(json).collect();
             self.json(key, &format!("[{}]", items.join(",")));
+        }
+    }
+
+    /// Closes the open value, which is this JSON. What was given of it before
+    /// was not sent.
+    pub(crate) fn close_json(&mut self, json: &str) {
+        if let Some(open) = self.open.take() {
+            self.json(&open.key, json);
         }
     }
 

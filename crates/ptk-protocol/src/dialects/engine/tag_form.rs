@@ -27,6 +27,28 @@ pub(crate) struct TagForm {
     pub(crate) json: JsonBody,
     /// The marks around the name of a recipient, before the sections.
     pub(crate) addresses: Vec<Section>,
+    /// What the line breaks around a value are.
+    pub(crate) lines: ValueLines,
+    /// What may stand between an opening mark and the attributes.
+    pub(crate) spaces: &'static [&'static str],
+}
+
+/// White space before the attributes of a tag.
+pub(crate) const SPACES: &[&str] = &[" ", "\n", "\t"];
+
+/// What may stand before the attributes where the space may be missing, or be
+/// the character that byte-level tokenizers show for it.
+pub(crate) const SPACES_OR_NONE: &[&str] = &[" ", "\n", "\t", "name=", "Ġ"];
+
+/// What the line breaks around a value are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueLines {
+    /// They belong to the form, which does without them.
+    Dropped,
+    /// They belong to the form, which has them.
+    OfForm,
+    /// They belong to the value.
+    OfValue,
 }
 
 /// Whether the arguments may be one JSON object.
@@ -72,6 +94,8 @@ pub(crate) enum Param {
     Pair {
         /// The tags around the name.
         key: (String, String),
+        /// The tags around the type, where it may be given.
+        kind: Option<(String, String)>,
         /// The tags around the value.
         value: (String, String),
     },
@@ -83,6 +107,12 @@ pub(crate) enum Param {
 }
 
 impl TagForm {
+    /// Whether another family's calls stand between the same marks, so that
+    /// what cannot be read may be its.
+    pub(crate) fn shares_marks(&self) -> bool {
+        self.open.iter().any(|open| open == "<tool_call>")
+    }
+
     /// The closing marks of the sections.
     pub(crate) fn section_ends(&self) -> Vec<String> {
         let sections = self.sections.iter();

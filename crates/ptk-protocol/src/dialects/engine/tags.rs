@@ -57,7 +57,9 @@ pub(crate) fn attribute(tag: &str, name: &str) -> Option<String> {
         rest = rest.trim_start();
         let equals = rest.find('=')?;
         let key = rest.get(..equals)?.trim();
-        let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
+        // Byte-level tokenizers show a space as this letter.
+        let is_space = |c: char| c.is_whitespace() || c == 'Ġ';
+        let key = key.rsplit(is_space).next().unwrap_or(key);
         rest = rest.get(equals + 1..)?.trim_start();
         let (value, behind) =
             if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {

@@ -81,6 +81,9 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
     };
     match trigger.place {
         dialects::TriggerPosition::Anywhere => shortened(mark, MarkPosition::Anywhere),
+        // `{"name"` stands in every other file.
+        dialects::TriggerPosition::BehindProse if !mark.starts_with(is_name) => None,
+        dialects::TriggerPosition::BehindProse => shortened(mark, MarkPosition::Anywhere),
         // `to=f` has no meaning unless marks follow, and those are broken.
         dialects::TriggerPosition::LineStart if trigger.claim == Claim::Section => None,
         dialects::TriggerPosition::LineStart => {

@@ -354,9 +354,14 @@ impl<'a> Work<'a, '_, '_> {
                 // A tool's name in a block of code is quoted.
                 let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
                 let is_data = matches!(&*candidate.mark, "" | "{" | "[");
-                let stands_alone = blank && !in_code && !(in_bracket && is_data);
-                let quoted = quoted_dialects.contains(&candidate.choice.dialect);
-                !quoted && (candidate.place == TriggerPosition::Anywhere || stands_alone)
+                let is_there = match candidate.place {
+                    TriggerPosition::Anywhere => true,
+                    TriggerPosition::LineStart => blank && !in_code && !(in_bracket && is_data),
+                    TriggerPosition::BehindProse => {
+                        !blank && !in_bracket && !self.machine.line.names_marks()
+                    }
+                };
+                is_there && !quoted_dialects.contains(&candidate.choice.dialect)
             })
         };
         let mark = self.text.slice(&(hit.start..hit.end));

@@ -30,6 +30,7 @@ impl TagReader {
             .map_or(0, String::len);
         let rest = input.from(open);
         let rest = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
+        let mut wrong = None;
         let (name, behind, closed) = match &form.named {
             NamePosition::Behind(ends) => {
                 let lead = rest.trim_start();
@@ -59,11 +60,15 @@ impl TagReader {
                 let end = match tag_end(rest, &form.tag_end) {
                     TagEnd::At(end) => end,
                     TagEnd::Open => return self.undecided(input, out, open),
-                    TagEnd::None => return Some(out.refuse(Refusal::NoName)),
+                    TagEnd::None => return self.unclosed_head(input, out, open, rest),
                 };
                 let Some(inner) = rest.get(..end) else {
                     return Some(Step::Reject);
                 };
+                let is_glued = !inner.starts_with(|c: char| c.is_whitespace());
+                if is_glued && matches!(form.named, NamePosition::Attribute(_)) {
+                    wrong = Some(open..open);
+                }
                 let closed = inner.ends_with('/');
                 let inner = inner.strip_suffix('/').unwrap_or(inner);
                 let name = match &form.named {
@@ -81,13 +86,13 @@ impl TagReader {
         if !is_name || name.len() > MAX_NAME {
             return Some(out.refuse(Refusal::NoName));
         }
-        self.at = behind;
-        self.declared = input.declares(&name);
-        self.sure = input.knows(&name);
         if form.named == NamePosition::Tag {
             self.close = vec![format!("</{name}>")];
         }
-        let mut values = NamedValues::new(name);
+        let mut values = self.named(name, behind, input);
+        if let Some(range) = wrong {
+            values.note(ProblemCode::WrongMark, range);
+        }
         if open == 0 {
             values.note(ProblemCode::MissingOpenMark, 0..0);
         }
@@ -105,6 +110,42 @@ impl TagReader {
         }
         self.values = Some(values);
         self.go(TaggedState::Between)
+    }
+
+    /// Begins a call of this name, the arguments of which stand behind `at`.
+    pub(super) fn named(&mut self, name: String, at: usize, input: &Input<'_>) -> NamedValues {
+        self.at = at;
+        self.declared = input.declares(&name);
+        self.sure = input.knows(&name);
+        NamedValues::new(name)
+    }
+
+    /// Handles an opening tag whose end is missing, before the first argument
+    /// or the end of the call: `<function=f` and `<parameter=k>`.
+    fn unclosed_head(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        open: usize,
+        rest: &str,
+    ) -> Option<Step> {
+        let marks = [&[self.param_open()], self.close.as_slice()].concat();
+        let found = leading_name(rest).map(|(name, behind)| (name, behind.trim_start()));
+        let Some((name, behind)) = found.filter(|(name, _)| input.declares(name)) else {
+            return Some(out.refuse(Refusal::NoName));
+        };
+        match mark_at(behind, &marks) {
+            _ if self.form.named != NamePosition::Rest => Some(out.refuse(Refusal::NoName)),
+            MarkAt::Partial => self.undecided(input, out, open),
+            MarkAt::None => Some(out.refuse(Refusal::NoName)),
+            MarkAt::Finding { .. } => {
+                let at = open + name.len();
+                let mut values = self.named(name.to_owned(), at, input);
+                values.note(ProblemCode::MissingCloser, at..at);
+                self.values = Some(values);
+                self.go(TaggedState::Between)
+            }
+        }
     }
 
     /// Waits for more of the opening tag.

@@ -11,6 +11,7 @@ mod values;
 
 use std::sync::Arc;
 
+use super::botched::unclosed_end;
 use super::call_object::Called;
 use super::json_marks::{BEHIND_NAME, JsonMarks};
 use super::marked_json::MarkedJson;
@@ -38,7 +39,7 @@ impl TagForm {
         for open in &self.open {
             match &self.named {
                 NamePosition::Attribute(_) => {
-                    for space in [" ", "\n", "\t"] {
+                    for space in self.spaces {
                         triggers.push(Trigger::anywhere(format!("{open}{space}")));
                     }
                 }
@@ -73,7 +74,7 @@ impl TagForm {
     /// A reader for the trigger of this index.
     pub(crate) fn reader(form: &Arc<Self>, trigger: usize) -> Box<dyn Reader> {
         let calls = match form.named {
-            NamePosition::Attribute(_) => form.open.len() * 3,
+            NamePosition::Attribute(_) => form.open.len() * form.spaces.len(),
             _ => form.open.len(),
         };
         let Some(section) = trigger.checked_sub(calls) else {
@@ -87,6 +88,20 @@ impl TagForm {
             None => Box::new(TagReader::new(form)),
         }
     }
+}
+
+/// A reader for the arguments of a call of this name, which start at `at`.
+pub(crate) fn behind_name(
+    form: &Arc<TagForm>,
+    name: &str,
+    at: usize,
+    input: &Input<'_>,
+) -> Box<dyn Reader> {
+    let mut reader = TagReader::new(form);
+    let values = reader.named(name.to_owned(), at, input);
+    reader.values = Some(values);
+    reader.state = TaggedState::Between;
+    Box::new(reader)
 }
 
 impl Reader for TagReader {
@@ -216,10 +231,10 @@ impl TagReader {
             }
             _ => {}
         }
-        if self.is_sent() {
+        if self.is_sent() || (!self.declared && self.is_meant(input)) {
             return Some(self.unended(input, out, self.at));
         }
-        if self.declared && !matches!(self.form.named, NamePosition::Behind(_)) {
+        if self.declared && !self.form.shares_marks() {
             return self.go(TaggedState::Broken);
         }
         out.examined(at);
@@ -243,6 +258,11 @@ impl TagReader {
             .min();
         let Some((end, length)) = end else {
             if input.end || rest.len() >= BROKEN_LIMIT {
+                let name = self.values.as_ref().map_or("", |values| values.name());
+                let is_own = self.form.named != NamePosition::Tag;
+                if let Some(end) = unclosed_end(input, name, self.at).filter(|_| is_own) {
+                    return Some(Self::unreadable(input, out, end));
+                }
                 out.examined(BROKEN_LIMIT.min(input.text.len()));
                 return Some(out.refuse(Refusal::NeverCloses));
             }
@@ -259,9 +279,13 @@ impl TagReader {
             return Some(out.refuse(Refusal::NoCallBehind));
         }
         let end = self.at + end + length;
+        Some(Self::unreadable(input, out, end))
+    }
+
+    fn unreadable(input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         let message = "The text in the call is not an argument".to_owned();
         out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
-        Some(Step::Done(end))
+        Step::Done(end)
     }
 
     /// Starts to read arguments that are one JSON object.
@@ -289,6 +313,12 @@ impl TagReader {
         let form = Arc::clone(&self.form);
         let open = self.param_open();
         let rest = input.from(at + open.len());
+        if let Some(key) = self.unclosed_param(rest, input) {
+            let Some(key) = key else {
+                return self.wait(TaggedState::Between);
+            };
+            return self.begin_unclosed(key, at + open.len(), input);
+        }
         let end = match tag_end(rest, &form.tag_end) {
             TagEnd::At(end) => end,
             TagEnd::Open if !input.end => return self.wait(TaggedState::Between),
@@ -336,11 +366,50 @@ impl TagReader {
         })
     }
 
+    /// The name of an argument whose opening tag does not end: the line ends
+    /// behind it. The inner `None` says that more text is needed to decide.
+    fn unclosed_param<'t>(&self, rest: &'t str, input: &Input<'_>) -> Option<Option<&'t str>> {
+        let Param::Tag {
+            named: NamePosition::Rest,
+            ..
+        } = self.form.param
+        else {
+            return None;
+        };
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let (key, behind) = window.split_once('\n')?;
+        let tool = self.values.as_ref()?.name();
+        if !input.has_parameter(tool, key.trim_end()) {
+            return None;
+        }
+        let behind = behind.trim_start();
+        if behind.is_empty() && window.len() == rest.len() && !input.end {
+            return Some(None);
+        }
+        (!behind.starts_with(&self.form.tag_end)).then_some(Some(key.trim_end()))
+    }
+
+    /// Begins an argument whose opening tag does not end.
+    fn begin_unclosed(&mut self, key: &str, at: usize, input: &Input<'_>) -> Option<Step> {
+        let Param::Tag { close, .. } = &self.form.param else {
+            return Some(Step::Reject);
+        };
+        let close = close.clone();
+        let behind = at + key.len();
+        self.at = behind;
+        if let Some(values) = &mut self.values {
+            values.note(ProblemCode::MissingCloser, behind..behind);
+        }
+        self.begin(key, Says::Nothing, input);
+        let value = self.open_value(key.to_owned(), behind, close);
+        self.go(TaggedState::TagValue(value))
+    }
+
     /// Reads the name of an argument that stands between two tags, and the tag
     /// of its value.
     fn key(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let form = Arc::clone(&self.form);
-        let Param::Pair { key, value } = &form.param else {
+        let Param::Pair { key, kind, value } = &form.param else {
             return Some(Step::Reject);
         };
         let rest = input.from(self.at);
@@ -367,6 +436,9 @@ impl TagReader {
         let name = window.get(..end).unwrap_or("").trim().to_owned();
         let behind = self.at + end + found.map_or(0, |_| key.1.len());
         let mut at = behind;
+        let mut says = Says::Nothing;
+        let mut marks = vec![value.0.as_str()];
+        marks.extend(kind.iter().map(|(open, _)| open.as_str()));
         loop {
             at = input.skip_space(at);
             let rest = input.from(at);
@@ -374,19 +446,34 @@ impl TagReader {
                 at += 2;
                 continue;
             }
-            match mark_at(rest, &[&value.0]) {
+            match mark_at(rest, &marks) {
                 _ if rest == "\\" && !input.end => return self.wait(TaggedState::Key),
                 MarkAt::Partial if !input.end => return self.wait(TaggedState::Key),
                 MarkAt::Partial => return Some(self.cut(input, out, input.text.len())),
                 MarkAt::None => return self.foreign(input, out, at, TaggedState::Key),
-                MarkAt::Finding { length, .. } => {
+                MarkAt::Finding { index: 0, length } => {
                     at += length;
                     break;
+                }
+                MarkAt::Finding { length, .. } => {
+                    let close = kind.as_ref().map_or("", |(_, close)| close);
+                    let kind = rest.get(length..).unwrap_or("");
+                    let window = kind.get(..floor(kind, MAX_NAME)).unwrap_or("");
+                    let Some(end) = find_ignoring_case(window, 0, close) else {
+                        let decided = kind.len() >= MAX_NAME;
+                        return match input.end {
+                            _ if decided => self.foreign(input, out, at, TaggedState::Key),
+                            true => Some(self.cut(input, out, input.text.len())),
+                            false => self.wait(TaggedState::Key),
+                        };
+                    };
+                    says = says_kind(window.get(..end).unwrap_or("").trim());
+                    at += length + end + close.len();
                 }
             }
         }
         self.at = at;
-        self.begin(&name, Says::Nothing, input);
+        self.begin(&name, says, input);
         let value = self.open_value(name, at, value.1.clone());
         self.go(TaggedState::TagValue(value))
     }
@@ -416,7 +503,7 @@ impl TagReader {
     /// Ends a call without an end tag, where something else follows or the
     /// reply ends. Its arguments count as whole, unless there are none.
     fn unended(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
-        if !self.is_sent() {
+        if !self.is_sent() && !self.is_meant(input) {
             return Step::Reject;
         }
         if let Some(values) = &mut self.values {
@@ -435,9 +522,14 @@ fn says(tag: &str) -> Says {
             _ => Says::Nothing,
         };
     }
-    match attribute(tag, "type") {
-        Some(kind) if JSON_TYPES.contains(&&*kind) => Says::Json,
-        Some(kind) if kind == "string" => Says::Text,
+    attribute(tag, "type").map_or(Says::Nothing, |kind| says_kind(&kind))
+}
+
+/// What the name of a type says of a value.
+fn says_kind(kind: &str) -> Says {
+    match kind {
+        "string" => Says::Text,
+        kind if JSON_TYPES.contains(&kind) => Says::Json,
         _ => Says::Nothing,
     }
 }

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::dialects::engine::elements::Elements;
 use crate::dialects::engine::json_marks::is_tool_name;
 use crate::dialects::engine::marked_json::MarkedJson;
 use crate::dialects::engine::named_values::{NamedValues, Whole};
-use crate::dialects::engine::tag_form::{Param, TagForm};
+use crate::dialects::engine::tag_form::{NamePosition, Param, TagForm, ValueLines};
 use crate::dialects::engine::tags::behind_line_break;
 use crate::parse::{Findings, Input, Refusal, Step};
 
@@ -142,7 +143,11 @@ impl TagReader {
             && self.sure
             && values.is_open()
         {
-            values.grow(settled(input.slice(range)));
+            let raw = input.slice(range);
+            values.grow(match self.form.lines {
+                ValueLines::OfValue => raw.trim_end(),
+                ValueLines::Dropped | ValueLines::OfForm => settled(raw),
+            });
             values.send(out);
         }
     }
@@ -158,13 +163,24 @@ impl TagReader {
         let Some(values) = &mut self.values else {
             return;
         };
+        let elements = match &self.form.param {
+            Param::Element { prefix } => Some(Elements {
+                prefix,
+                is_xml: self.form.is_xml,
+            }),
+            Param::Tag { .. } | Param::Pair { .. } => None,
+        };
         if values.is_open() {
-            values.close(raw, input);
+            let schema = values.schema(key, input);
+            match elements.and_then(|elements| elements.json(raw, schema)) {
+                Some(json) => values.close_json(&json),
+                None => values.close(raw, input),
+            }
         } else {
             match self.lists.iter_mut().find(|(name, _)| name == key) {
                 Some((_, items)) => items.push(raw.to_owned()),
                 // A whole list.
-                None if raw.trim_start().starts_with(['[', '<']) => values.text(key, raw, input),
+                None if raw.trim_start().starts_with('[') => values.text(key, raw, input),
                 None => self.lists.push((key.to_owned(), vec![raw.to_owned()])),
             }
         }
@@ -177,9 +193,16 @@ impl TagReader {
         self.values.as_ref().is_some_and(NamedValues::is_sent)
     }
 
+    /// Whether the call is meant as one although its tool is not known: it has
+    /// begun to give arguments, in tags that nothing else has.
+    pub(super) fn is_meant(&self, input: &Input<'_>) -> bool {
+        let is_own = self.form.named != NamePosition::Tag && !self.form.is_xml;
+        self.declared || (is_own && input.tools.is_some() && !self.given.is_empty())
+    }
+
     /// Handles a reply that ends inside the call.
     pub(super) fn cut(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
-        if !self.is_sent() && !self.declared {
+        if !self.is_sent() && !self.is_meant(input) {
             out.examined(end);
             return out.refuse(Refusal::UndeclaredTool);
         }
@@ -197,7 +220,15 @@ impl TagReader {
     ) -> Step {
         if let Some(mut values) = self.values.take() {
             for (key, items) in self.lists.drain(..) {
-                values.list(&key, &items, input);
+                let prefix = match &self.form.param {
+                    Param::Element { prefix } => prefix.as_str(),
+                    Param::Tag { .. } | Param::Pair { .. } => "",
+                };
+                let elements = Elements {
+                    prefix,
+                    is_xml: self.form.is_xml,
+                };
+                values.list(&key, &items, elements, input);
             }
             values.finish(out, 0..body, whole);
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::state::{Ended, MAX_NAME, Nest, TagReader, TagValue, TaggedState};
 use crate::ProblemCode;
 use crate::dialects::engine::json_marks::leading_name;
-use crate::dialects::engine::tag_form::{NamePosition, Param};
+use crate::dialects::engine::tag_form::{NamePosition, Param, ValueLines};
 use crate::dialects::engine::tags::{TagEnd, attribute, tag_end, trim_lines};
 use crate::dialects::engine::tolerant::find_ignoring_case;
 use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at};
@@ -194,7 +194,10 @@ impl TagReader {
             let message = "A value shows a call, and where the value ends cannot be told";
             values.problem(ProblemCode::Malformed, message, range);
         }
-        let raw = trim_lines(raw);
+        let raw = match self.form.lines {
+            ValueLines::OfValue => raw,
+            ValueLines::Dropped | ValueLines::OfForm => trim_lines(raw),
+        };
         if let Some(length) = ended.close {
             self.end_value(input, out, &value.key, raw);
             self.at = ended.at + length;
@@ -377,6 +380,8 @@ impl TagReader {
         // In the middle of a line, a mark of another kind is part of the value.
         let apart = input.slice(behind..at);
         let is_marked = if apart.is_empty() || apart.contains('\n') {
+            // Not every mark of a section is known to the parser.
+            marks.extend(self.form.section_ends());
             input.is_marked(at)
         } else {
             Some(false)

@@ -1,0 +1,60 @@
+//! Forms that are words of ordinary prose: a call only where the JSON behind
+//! them names a declared tool.
+
+use super::call_object::names_declared;
+use super::marked_json::MarkedJson;
+use crate::json::scan::{Scan, Scanner};
+use crate::parse::{Findings, Input, Peek, Reader, Refusal, Step};
+
+/// Waits for the name of a declared tool, and reads the call then.
+pub(crate) struct NamedFirst {
+    call: MarkedJson,
+    /// Where the object or the list begins.
+    at: usize,
+    scanner: Option<Scanner>,
+    is_named: bool,
+}
+
+impl NamedFirst {
+    /// A reader for a call whose JSON begins at `at`.
+    pub(crate) fn new(call: MarkedJson, at: usize) -> Self {
+        Self {
+            call,
+            at,
+            scanner: None,
+            is_named: false,
+        }
+    }
+}
+
+impl Reader for NamedFirst {
+    fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        if self.is_named {
+            return self.call.read(input, out);
+        }
+        if self.scanner.is_none() {
+            let start = match (input.byte(self.at), input.peek(self.at + 1)) {
+                (None, _) | (Some(b'['), Peek::More) => return Step::More,
+                (Some(b'{'), _) => self.at,
+                (Some(b'['), Peek::Byte(b'{')) => input.skip_space(self.at + 1),
+                _ => return out.refuse(Refusal::NoJson),
+            };
+            self.scanner = Some(Scanner::new(start));
+        }
+        let Some(scanner) = &mut self.scanner else {
+            return Step::Reject;
+        };
+        let scan = scanner.scan(input.text);
+        match names_declared(&scanner.members, input) {
+            Some(true) => {
+                self.is_named = true;
+                self.call.read(input, out)
+            }
+            None if scan == Scan::More && !input.end => Step::More,
+            _ => {
+                out.examined(scanner.position());
+                out.refuse(Refusal::UndeclaredTool)
+            }
+        }
+    }
+}
