@@ -12,6 +12,8 @@ pub(super) struct Drafted {
     pieces: Vec<Piece>,
     /// The reasoning without the marks and the calls in it.
     words: String,
+    /// The length of the reasoning with them.
+    length: usize,
 }
 
 impl Reply {
@@ -44,6 +46,7 @@ impl Reply {
             calls: std::mem::take(&mut self.calls),
             pieces,
             words,
+            length: self.reasoning.len(),
         }));
     }
 
@@ -55,7 +58,8 @@ impl Reply {
         let Drafted {
             calls,
             pieces,
-            words,
+            mut words,
+            length,
         } = *drafted;
         let behind = std::mem::take(&mut self.pieces);
         let end = pieces.last().map_or(0, |piece| piece.end);
@@ -65,6 +69,7 @@ impl Reply {
         for piece in behind.into_iter().filter(|piece| piece.start >= end) {
             self.piece(piece.kind, Span::new(piece.start, piece.end));
         }
+        words.push_str(self.reasoning.get(length..).unwrap_or_default());
         self.reasoning = words;
         self.calls = calls;
         for call in &mut self.calls {
