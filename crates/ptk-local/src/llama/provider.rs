@@ -109,6 +109,8 @@ impl Provider for Local {
                 DefinitionStyle::Full
             },
             is_too_small: self.parameters < CALLING,
+            // A reply whose template opens reasoning begins with the mark.
+            starts_in_reasoning: false,
         }
     }
 
