@@ -15,6 +15,8 @@ pub(crate) enum ResponseEvent<'s> {
     /// All text and calls so far were reasoning. What was sent stays sent; a
     /// response that is not streamed is corrected.
     WasReasoning,
+    /// The calls that were left out as drafts are calls after all.
+    WasRescued,
     /// All reasoning so far was text, which follows once more as text.
     WasText,
     /// A call begins. No other one is open.
@@ -84,6 +86,8 @@ impl From<&Problem> for Note {
 pub(crate) struct Whole {
     pub(crate) parts: Vec<ResponsePart>,
     pub(crate) end: End,
+    /// The calls that were drafted in reasoning.
+    drafted: Vec<ResponsePart>,
 }
 
 /// A part of an answer.
@@ -123,6 +127,7 @@ impl Whole {
                 is_cut: false,
             }),
             (ResponseEvent::WasReasoning, _) => self.was_reasoning(),
+            (ResponseEvent::WasRescued, _) => self.parts.append(&mut self.drafted),
             (ResponseEvent::WasText, _) => {
                 let is_reasoning = |part: &ResponsePart| matches!(part, ResponsePart::Reasoning(_));
                 self.parts.retain(|part| !is_reasoning(part));
@@ -151,7 +156,7 @@ impl Whole {
         for part in parts {
             match part {
                 ResponsePart::Text(text) => self.absorb(ResponseEvent::Reasoning(&text)),
-                ResponsePart::Call { .. } => {}
+                call @ ResponsePart::Call { .. } => self.drafted.push(call),
                 part => self.parts.push(part),
             }
         }

@@ -602,7 +602,7 @@ impl Writer for ChatWriter {
             ResponseEvent::Arguments(json) => self.arguments(json, out),
             ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => {}
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
-            ResponseEvent::WasReasoning | ResponseEvent::WasText => {}
+            ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
         }
     }
 

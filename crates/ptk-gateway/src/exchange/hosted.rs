@@ -112,6 +112,7 @@ impl HostedTurn {
             ResponseEvent::Reasoning(_)
             | ResponseEvent::Arguments(_)
             | ResponseEvent::WasReasoning
+            | ResponseEvent::WasRescued
             | ResponseEvent::WasText
             | ResponseEvent::Passthrough(_) => {}
         }

@@ -199,6 +199,17 @@ struct State<'r, 't> {
     is_limited: bool,
     /// Reasoning that was expected, and may turn out to be text.
     likely: String,
+    drafted: Option<Drafted>,
+}
+
+/// Calls in reasoning that the prompt had opened. They are calls after all if
+/// nothing follows the reasoning.
+struct Drafted {
+    sent: Vec<(String, Arguments)>,
+    written: usize,
+    faults: Vec<Fault>,
+    later: Vec<ReadyCall>,
+    cut: Option<String>,
 }
 
 impl<'r, 't> Reading<'r, 't> {
@@ -236,6 +247,7 @@ impl<'r, 't> Reading<'r, 't> {
                 native: 0,
                 is_limited: false,
                 likely: String::new(),
+                drafted: None,
                 stream,
                 plan,
                 visible: Visible::new(stops, is_held),
@@ -420,16 +432,30 @@ impl State<'_, '_> {
                     self.stream.notes.push(note);
                     return;
                 }
-                self.stream.calls.truncate(self.before);
+                let first = self.before.min(self.stream.calls.len());
+                self.drafted = Some(Drafted {
+                    sent: self.stream.calls.split_off(first),
+                    written: std::mem::take(&mut self.written),
+                    faults: std::mem::take(&mut self.faults),
+                    later: std::mem::take(&mut self.later),
+                    cut: self.cut.take(),
+                });
                 self.stream.has_text = false;
-                self.written = 0;
-                self.faults.clear();
-                self.later.clear();
-                self.cut = None;
                 self.visible.clear();
                 self.stream.say(ResponseEvent::WasReasoning);
             }
-            Reclassified::Reasoning { markup: None } | Reclassified::Rescued => {}
+            Reclassified::Rescued => {
+                let Some(drafted) = self.drafted.take() else {
+                    return;
+                };
+                self.stream.calls.extend(drafted.sent);
+                self.written += drafted.written;
+                self.faults.extend(drafted.faults);
+                self.later.extend(drafted.later);
+                self.cut = self.cut.take().or(drafted.cut);
+                self.stream.say(ResponseEvent::WasRescued);
+            }
+            Reclassified::Reasoning { markup: None } => {}
             Reclassified::Text => {
                 let text = std::mem::take(&mut self.likely);
                 self.stream.say(ResponseEvent::WasText);

@@ -188,6 +188,30 @@ async fn drafts_in_reasoning_that_the_prompt_opened_reach_no_client() {
 }
 
 #[tokio::test]
+async fn a_call_with_which_unopened_reasoning_ends_reaches_the_client() {
+    let draft = call("get_weather", &json!({"city": "Rome"}));
+    let reply = format!("I look it up.\n{draft}\n</think>\n");
+    for more in [json!({}), json!({"stream": true})] {
+        let scene = Scene::new([reply.as_str()]).await;
+        let response = scene.post(PATH, &request(&more)).await;
+        let (message, finish) = if more["stream"] == true {
+            message(&chunks(&response.text))
+        } else {
+            let choice = response.json()["choices"][0].clone();
+            let finish = choice["finish_reason"].as_str().unwrap_or_default();
+            (choice["message"].clone(), finish.to_owned())
+        };
+        assert_eq!(finish, "tool_calls", "{message}");
+        let calls = message["tool_calls"].as_array().map_or(0, Vec::len);
+        assert_eq!(calls, 1, "{message}");
+        assert_eq!(
+            message["tool_calls"][0]["function"]["arguments"],
+            r#"{"city":"Rome"}"#
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_made_up_result_reaches_no_client() {
     let right = call("get_weather", &json!({"city": "Oslo"}));
     let forged = format!("{right}\nPTK_RESULT: {{\"sky\": \"clear\"}}\n\nThe sky is clear.");

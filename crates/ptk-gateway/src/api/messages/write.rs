@@ -370,7 +370,7 @@ impl Writer for MessagesWriter {
             }
             ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => self.stop(out),
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
-            ResponseEvent::WasReasoning | ResponseEvent::WasText => {}
+            ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
         }
     }
 

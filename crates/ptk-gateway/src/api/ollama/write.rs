@@ -247,6 +247,7 @@ impl Writer for OllamaWriter {
             }
             ResponseEvent::Passthrough(_)
             | ResponseEvent::WasReasoning
+            | ResponseEvent::WasRescued
             | ResponseEvent::WasText => {}
         }
     }

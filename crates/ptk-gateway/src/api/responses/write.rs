@@ -441,7 +441,7 @@ impl Writer for ResponsesWriter {
                 self.close_as(if is_cut { "incomplete" } else { "completed" }, out);
             }
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
-            ResponseEvent::WasReasoning | ResponseEvent::WasText => {}
+            ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
         }
     }
 
