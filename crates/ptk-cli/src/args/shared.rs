@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use ptk_permission::Mode;
 
 /// Where the configuration is.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ConfigArgs {
     /// Workspace directory [default: .]
     #[arg(long, value_name = "DIR", help_heading = "Configuration", value_hint = ValueHint::DirPath)]

@@ -23,8 +23,10 @@ use self::dialogue::{Row, Unanswered};
 pub(crate) use self::found::Found;
 use self::found::local_servers;
 use self::offer::{Choice, Offer, offers};
-use self::user_config::UserConfig;
+use self::user_config::{RunModel, UserConfig};
+use crate::args::ConfigArgs;
 use crate::commands::{keys, models};
+use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::view::clean::{in_line, visible};
 
@@ -147,5 +149,21 @@ fn keep(dialogue: &Dialogue, choice: &Choice) -> Result<Outcome> {
             dialogue.say(&format!("{variable} is set, and goes first.\n"))?;
         }
     }
+    if let Some((file, model)) = chosen_here(&choice.run) {
+        dialogue.say(&format!("Here, {file} goes first: {model}.\n"))?;
+    }
     Ok(Outcome::Kept)
+}
+
+/// The configuration of this workspace and its model, if it names another one
+/// than the user has chosen.
+fn chosen_here(chosen: &RunModel) -> Option<(String, String)> {
+    // A run says what is wrong with the file.
+    let settings = Settings::read(&ConfigArgs::default()).ok()?;
+    let run = settings.run().ok()?;
+    let model = RunModel {
+        provider: run.provider,
+        model: run.model,
+    };
+    (model != *chosen).then(|| (in_line(&settings.name()), model.described()))
 }

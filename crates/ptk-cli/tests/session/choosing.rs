@@ -503,6 +503,26 @@ async fn a_server_is_reached_by_its_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_names_another_model_is_told() {
+    let scene = Scene::new(&[]);
+    let file = scene.home().join("other.toml");
+    fs::write(&file, "[run]\nprovider = \"http://127.0.0.1:9/v1\"\n").unwrap();
+    let server = ollama(&["tiny"]).await;
+    let host = server.address().to_string();
+    let more = [("PTK_CONFIG", file.to_str().unwrap())];
+    let opened = terminal(&scene, &host, &["setup"], &more);
+    let rest = at_terminal(opened, |terminal| {
+        let number = number_of(terminal, "tiny");
+        terminal.exp_string("Which one? [1] ").unwrap();
+        terminal.send_line(&number).unwrap();
+        terminal.exp_eof().unwrap()
+    })
+    .await;
+    let told = "other.toml goes first: provider http://127.0.0.1:9/v1";
+    assert!(rest.contains("Kept in ") && rest.contains(told), "{rest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_mistyped_key_can_be_typed_again() {
     let scene = Scene::new(&[]);
     let server = MockServer::start().await;

@@ -44,13 +44,15 @@ pub(super) async fn ask(
     has_said.then_some(learned)
 }
 
-/// The names of the server's models. `None` if it does not list them.
+/// The names of the server's models. `None` if it does not list them. Services
+/// that list them page by page are asked for the longest page, a thousand names.
 pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
     let root = provider.path().trim_end_matches("/v1");
     let own = || format!("{}/models", provider.path());
     let (path, list, name) = match provider.kind() {
         Kind::Ollama => (format!("{root}/api/tags"), "models", "name"),
-        Kind::Gemini => (own(), "models", "name"),
+        Kind::Gemini => (own() + "?pageSize=1000", "models", "name"),
+        Kind::Anthropic => (own() + "?limit=1000", "data", "id"),
         _ => (own(), "data", "id"),
     };
     let told = provider.told(&path, None).await?;

@@ -274,7 +274,12 @@ impl HttpProvider {
     /// have it.
     pub(super) async fn told(&self, path: &str, body: Option<&Value>) -> Option<Value> {
         let mut address = self.base.clone();
-        address.set_path(path);
+        if let Some((path, query)) = path.split_once('?') {
+            address.set_path(path);
+            address.set_query(Some(query));
+        } else {
+            address.set_path(path);
+        }
         let builder = match body {
             Some(body) => self.client.post(address).json(body),
             None => self.client.get(address),

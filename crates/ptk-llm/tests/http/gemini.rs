@@ -100,5 +100,5 @@ async fn models_are_listed_by_the_names_that_requests_take() {
     let server = Server::new(vec![answer]);
     let models = server.provider(Kind::Gemini).models().await;
     assert_eq!(models.unwrap(), ["gemini-2.5-flash", "tuned"]);
-    assert!(server.asked().path.ends_with("/models"));
+    assert!(server.asked().path.ends_with("/models?pageSize=1000"));
 }
