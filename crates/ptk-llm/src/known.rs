@@ -197,5 +197,5 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
     family("nanbeige").native().writes("qwen3-coder"),
     family("plamo3").native().writes("plamo3"),
     family("spark2.5").native().writes("glm"),
-    family("trinity").native().writes("hermes"),
+    family("trinity").native().writes("trinity"),
 ];

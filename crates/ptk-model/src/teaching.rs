@@ -8,7 +8,7 @@ use ptk_llm::{Constraint, Form, Message, Request};
 use ptk_protocol::dialects::{Registry, UnknownDialect};
 use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::format::{DefinitionStyle, NotTaught};
-use ptk_protocol::{Formatter, Grammar, GrammarError, PtkFormatter, Role, Toolset};
+use ptk_protocol::{Drafts, Formatter, Grammar, GrammarError, PtkFormatter, Role, Toolset};
 
 use crate::constraint::ReplyConstraint;
 use crate::rendering::{merged, one_prompt};
@@ -200,6 +200,11 @@ impl Teacher {
             .tools(tools.clone());
         if let Some(only) = self.only_read(approach) {
             grammar = grammar.dialect(only);
+        }
+        let trained_on = approach.best.as_deref();
+        let dialect = trained_on.and_then(|name| self.dialects.get(name).ok());
+        if dialect.is_some_and(|dialect| dialect.calls_in_reasoning()) {
+            grammar = grammar.drafts(Drafts::Run);
         }
         let prompt = ToolPrompt::new(approach, formatter, grammar.build()?, tools.clone());
         Ok(if approach.is_native || taught.is_empty() {

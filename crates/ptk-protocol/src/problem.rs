@@ -131,6 +131,8 @@ problem_codes! {
     Joined = "joined", Note;
     /// Arguments came as a string of JSON instead of an object.
     StringifiedArguments = "stringified_arguments", Note;
+    /// The arguments stood inside an argument that the tool does not have.
+    WrappedArguments = "wrapped_arguments", Note;
     /// Arguments stood beside the tool's name instead of in an object of their own.
     FlatArguments = "flat_arguments", Note;
     /// Arguments came without names and were matched by position.

@@ -34,6 +34,8 @@ pub(crate) struct Marked {
     /// Whether its calls may stand behind prose. There, and before a lone
     /// object, they have to name a declared tool.
     is_word: bool,
+    /// Whether its models also make calls while they think.
+    calls_in_reasoning: bool,
     /// Dialects that the same models write as well, bare JSON aside.
     beside: &'static [&'static str],
     write: fn(&[ToolCall]) -> String,
@@ -55,6 +57,7 @@ impl Marked {
             unmarked: None,
             marks_are_optional: false,
             is_word: false,
+            calls_in_reasoning: false,
             beside: &[],
             write,
         }
@@ -159,6 +162,10 @@ impl Dialect for Marked {
         all.map(str::to_owned).collect()
     }
 
+    fn calls_in_reasoning(&self) -> bool {
+        self.calls_in_reasoning
+    }
+
     fn writer(&self) -> Option<&dyn Writer> {
         Some(self)
     }
@@ -234,8 +241,11 @@ fn whole_calls() -> Vec<Marked> {
             "granite4",
             "reka",
             "ernie-4.5",
-            "trinity",
         ]),
+        Marked {
+            calls_in_reasoning: true,
+            ..Marked::new("trinity", JsonMarks::tag("tool_call"), hermes_text)
+        },
         Marked::new(
             "longcat",
             JsonMarks::exact(&["<longcat_tool_call>"], &["</longcat_tool_call>"]),

@@ -73,6 +73,12 @@ pub trait Dialect: Debug + Send + Sync {
     /// A reader for the construct that begins at the trigger of this index.
     fn reader(&self, trigger: usize) -> Box<dyn Reader>;
 
+    /// Whether models of this family also make calls while they think, so that
+    /// calls in reasoning are calls like any other.
+    fn calls_in_reasoning(&self) -> bool {
+        false
+    }
+
     /// Closing marks, which are markup even where they stand alone.
     fn closers(&self) -> Vec<String> {
         Vec::new()

@@ -89,7 +89,7 @@ pub struct GrammarBuilder {
     tools: Option<Toolset>,
     dialect: Option<String>,
     is_alone: bool,
-    drafts: Drafts,
+    drafts: Option<Drafts>,
     fences: Fences,
     opening: Opening,
 }
@@ -130,7 +130,7 @@ impl GrammarBuilder {
     /// Sets how calls drafted inside reasoning are treated.
     #[must_use]
     pub fn drafts(mut self, drafts: Drafts) -> Self {
-        self.drafts = drafts;
+        self.drafts = Some(drafts);
         self
     }
 
@@ -163,10 +163,14 @@ impl GrammarBuilder {
     /// If the dialect is not known.
     pub fn build(self) -> Result<Grammar, GrammarError> {
         let mut chosen = 0;
+        let mut drafts = Drafts::default();
         let table = match &self.dialect {
             None => self.registry.table(),
             Some(name) => {
                 let dialect = self.registry.get(name)?;
+                if dialect.calls_in_reasoning() {
+                    drafts = Drafts::Run;
+                }
                 let mut dialects = vec![Arc::clone(dialect)];
                 let (forms, beside) = if self.is_alone {
                     (Vec::new(), Vec::new())
@@ -190,7 +194,7 @@ impl GrammarBuilder {
                 names,
                 table,
                 chosen,
-                drafts: self.drafts,
+                drafts: self.drafts.unwrap_or(drafts),
                 fences: self.fences,
                 opening: self.opening,
             }),

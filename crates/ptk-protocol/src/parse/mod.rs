@@ -38,6 +38,7 @@ mod reply;
 mod settle;
 mod table;
 mod trace;
+mod wrapped;
 
 pub use copies::Copies;
 pub use engine::Parser;

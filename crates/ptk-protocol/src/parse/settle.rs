@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::hold::Item;
 use super::reader::{Finding, FoundCall};
+use super::wrapped::unwrapped;
 use crate::dialects::Dialect;
-use crate::{ParsedCall, Problem, ProblemCode, Span, SpanKind, ToolCall, Toolset, schema};
+use crate::{ParsedCall, Problem, ProblemCode, Span, SpanKind, Status, ToolCall, Toolset, schema};
 
 /// Turns the findings of one construct into items.
 #[derive(Debug)]
@@ -110,17 +111,31 @@ impl Settler {
             reasoning: found.reasoning,
         };
         let span = self.span(Span::new(found.range.start, found.range.end));
+        let mut status = found.status;
         if let Some(tools) = tools
-            && found.status != crate::Status::Truncated
+            && status != Status::Truncated
             && !problems.iter().any(Problem::is_fault)
         {
+            let tool = tools.get(&call.name);
+            if let Some(args) = tool.and_then(|tool| unwrapped(&call.args, tool)) {
+                let wrapper = call.args.as_map().keys().next().cloned();
+                let message = format!(
+                    "The arguments stood inside `{}`, which is not a parameter of `{}`",
+                    wrapper.unwrap_or_default(),
+                    call.name
+                );
+                let note = Problem::new(ProblemCode::WrappedArguments, message, span);
+                problems.push(note);
+                call.args = args;
+                status = Status::Repaired;
+            }
             let faults = schema::faults(tools, &call.name, &mut call.args);
             problems.extend(faults.iter().map(|fault| fault.problem(span)));
             problems.extend(guessed_key(&call, &problems, tools, span));
         }
         ParsedCall {
             call,
-            status: found.status,
+            status,
             problems,
             open_ended: found.open_ended,
             dialect: self.dialect.name().to_owned(),

@@ -27,8 +27,6 @@ pub(super) struct Meaning {
     pub(super) closer: bool,
     /// The mark stands behind several calls of some dialect.
     pub(super) section_end: bool,
-    /// The mark is a closing tag whose name is common in other markup.
-    pub(super) is_common: bool,
     /// The mark is markup without a meaning of its own.
     pub(super) silent: Option<TriggerPosition>,
     pub(super) fence: Option<u8>,
@@ -54,7 +52,6 @@ pub(super) static NOTHING: Meaning = Meaning {
     message: None,
     closer: false,
     section_end: false,
-    is_common: false,
     silent: None,
     fence: None,
     label: false,
@@ -261,9 +258,7 @@ impl Table {
                 }
             }
             for closer in dialect.closers() {
-                let meaning = marks.meaning(&closer);
-                meaning.closer = true;
-                meaning.is_common = is_common_tag(&closer);
+                marks.meaning(&closer).closer = true;
             }
             for end in dialect.section_ends() {
                 let meaning = marks.meaning(&end);
@@ -404,7 +399,7 @@ fn add_messages(marks: &mut MarkMeanings, dialects: &[Arc<dyn Dialect>]) -> Vec<
 }
 
 /// Whether a closing tag may belong to any markup: `</function>`.
-fn is_common_tag(mark: &str) -> bool {
+pub(super) fn is_common_tag(mark: &str) -> bool {
     let name = mark
         .strip_prefix("</")
         .and_then(|rest| rest.strip_suffix('>'));

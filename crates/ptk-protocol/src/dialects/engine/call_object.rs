@@ -532,7 +532,17 @@ fn read_members<'t>(
                             .map(|code| Problem::new(code, super::repair_message(code), span)),
                     );
                 }
-                None => flat_arguments(&members, name_at, span, &mut reading),
+                None if is_parameter(&reading.name, key, input) => {
+                    flat_arguments(&members, name_at, span, &mut reading);
+                }
+                None => {
+                    let message = format!(
+                        "`{key}` is a string that is not a JSON object; write the object itself"
+                    );
+                    reading
+                        .problems
+                        .push(malformed(&message, span.start, span.end));
+                }
             }
         }
         Some((_, list)) if list.starts_with('[') => {
@@ -613,6 +623,18 @@ fn flat_arguments(
             "The arguments stand beside the name; put them into `args`",
             span,
         ));
+    }
+}
+
+/// Whether a key beside the tool's name is one of its parameters, although
+/// models also write the arguments under it.
+fn is_parameter(name: &str, key: &str, input: &Input<'_>) -> bool {
+    match input.tools {
+        Some(tools) => {
+            let properties = tools.get(name).and_then(ToolSpec::properties);
+            properties.is_some_and(|properties| properties.contains_key(key))
+        }
+        None => key == "input",
     }
 }
 

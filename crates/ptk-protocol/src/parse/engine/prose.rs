@@ -7,7 +7,9 @@ use crate::parse::hold::Item;
 use crate::parse::line::{Continues, Line};
 use crate::parse::message_marks::USER_MESSAGES;
 use crate::parse::reasoning_marks::{closes_alone, may_open_mid_line};
-use crate::parse::table::{Candidate, Candidates, Hit, LineAt, MessageMark, Next, Stretch};
+use crate::parse::table::{
+    Candidate, Candidates, Hit, LineAt, MessageMark, Next, Stretch, is_common_tag,
+};
 use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
@@ -234,9 +236,10 @@ impl<'a> Work<'a, '_, '_> {
             && closes_alone(self.text.slice(&(start..end)));
         let blank = self.machine.line.is_blank();
         let named = self.machine.line.names_marks();
+        let is_common = meaning.closer && is_common_tag(self.text.slice(&(start..end)));
         let stands_apart = if in_section || (tag_of_reasoning && !named) {
             Some(true)
-        } else if named || (meaning.is_common && self.machine.last.is_none()) {
+        } else if named || (is_common && self.machine.last.is_none()) {
             Some(false)
         } else if meaning.silent == Some(TriggerPosition::LineStart) || blank {
             Some(blank)
