@@ -325,8 +325,6 @@ struct Machine {
     called: String,
     withheld: Withheld,
     /// The reasons of decisions, if they were requested.
-    called: String::new(),
-    withheld: Withheld::default(),
     trace: Option<Box<Trace>>,
 }
 
@@ -357,6 +355,8 @@ impl Machine {
             unopened: None,
             has_closed: false,
             has_said: false,
+            called: String::new(),
+            withheld: Withheld::default(),
             trace: None,
         }
     }

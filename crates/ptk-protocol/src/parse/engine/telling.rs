@@ -182,12 +182,12 @@ impl Work<'_, '_, '_> {
             Item::Delta(json) => match self.withhold(json) {
                 Taken::Passed => {}
                 Taken::Withheld => return,
-                Taken::Ready(json) => return self.emit(Item::Delta(json)),
+                Taken::Ready(json) => return self.deliver(Item::Delta(json)),
             },
             Item::DeltaAt(range) => match self.withhold(self.text.slice(range)) {
                 Taken::Passed => {}
                 Taken::Withheld => return,
-                Taken::Ready(json) => return self.emit(Item::Delta(json)),
+                Taken::Ready(json) => return self.deliver(Item::Delta(json)),
             },
             Item::Call(call) => {
                 let is_unwrapped =
@@ -199,12 +199,12 @@ impl Work<'_, '_, '_> {
                     rest
                 };
                 if let Some(rest) = rest {
-                    self.emit(Item::Delta(rest));
+                    self.deliver(Item::Delta(rest));
                 }
             }
             Item::Problem(_) => {}
         }
-        self.emit(item);
+        self.deliver(item);
     }
 
     fn withhold(&mut self, json: &str) -> Taken {
@@ -215,7 +215,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    fn emit(&mut self, item: Item) {
+    fn deliver(&mut self, item: Item) {
         let event = match item {
             Item::Span(SpanKind::Text, range) => Event::Text {
                 text: Cow::Borrowed(self.text.slice(&range)),
