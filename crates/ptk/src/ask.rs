@@ -392,6 +392,7 @@ pub(crate) fn counted(usage: Option<ptk_llm::Usage>, prices: Option<Prices>) -> 
     Some(Usage {
         input_tokens: usage.input_tokens,
         cached_tokens: usage.cached_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
         output_tokens: usage.output_tokens,
         reasoning_tokens: usage.reasoning_tokens,
         cost_micros: prices.map_or(0, |prices| prices.cost_micros(&usage)),

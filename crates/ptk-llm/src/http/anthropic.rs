@@ -305,14 +305,7 @@ impl MessageReading {
     }
 
     fn count(&mut self, usage: &Value, deltas: &mut Vec<Delta>) {
-        let cached = number(usage, "/cache_read_input_tokens");
-        let input =
-            number(usage, "/input_tokens") + cached + number(usage, "/cache_creation_input_tokens");
-        if input > 0 {
-            self.usage.input_tokens = input;
-            self.usage.cached_tokens = cached;
-        }
-        self.usage.output_tokens = number(usage, "/output_tokens").max(self.usage.output_tokens);
+        super::usage::add_of_message(&mut self.usage, usage);
         deltas.push(Delta::Usage(self.usage));
         if self.is_forwarded && usage.is_object() {
             self.counted.extend(others(usage, &[]));
