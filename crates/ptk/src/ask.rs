@@ -278,8 +278,10 @@ pub(crate) fn too_many_iterations(config: &TurnConfig) -> RunError {
 
 /// A request with these messages.
 pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: bool) -> Request {
-    // A model that is to answer is not taught again how to call tools.
-    let system = if is_final {
+    // A model that is to answer is not taught again how to call tools. One that
+    // calls them natively keeps its prompt, which is cached.
+    let is_rewritten = is_final && final_request::is_rewritten(config);
+    let system = if is_rewritten {
         &config.plain_system
     } else {
         &config.system
