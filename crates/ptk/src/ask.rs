@@ -289,12 +289,16 @@ pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: boo
     let mut request = config
         .prompt
         .request(&config.approach, system.to_string(), messages);
-    if is_final {
+    if is_rewritten {
         request.examples = Arc::default();
+    }
+    if is_final {
         request.tool_choice = ToolChoice::None;
     }
     request.sampling = config.sampling;
     request.max_tokens = config.max_tokens;
+    // No other request begins like one that was rewritten.
+    request.prompt_cache = config.candidate.model().prompt_cache && !is_rewritten;
     request
 }
 
