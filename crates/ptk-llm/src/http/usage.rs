@@ -19,7 +19,7 @@ const CACHED: [&str; 4] = [
     "/cached_tokens",
     "/cache_read_input_tokens",
 ];
-/// Tokens that they wrote to it, where that costs more: the fields of OpenRouter
+/// Tokens that they wrote to it, where that costs more: the fields of `OpenRouter`
 /// and of proxies of Anthropic's models.
 const WRITTEN: [&str; 2] = [
     "/prompt_tokens_details/cache_write_tokens",

@@ -43,16 +43,25 @@ fn usage(cached: u64, written: u64) -> Usage {
     }
 }
 
+/// The usage of a chat completion with 100 tokens in, and further fields.
+fn of(more: Value) -> Value {
+    let mut usage = json!({"prompt_tokens": 100, "completion_tokens": 5});
+    let fields = usage.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
+    usage
+}
+
+async fn assert_counted(cases: impl IntoIterator<Item = (Kind, Value, Usage)>) {
+    for (kind, answer, expected) in cases {
+        let reply = replied(kind, Answer::json(&answer)).await.unwrap();
+        assert_eq!(reply.usage, Some(expected), "{kind:?} {answer}");
+    }
+}
+
 #[tokio::test]
-async fn what_was_cached_is_counted_the_same_for_all_servers() {
-    let of = |more: Value| {
-        let mut usage = json!({"prompt_tokens": 100, "completion_tokens": 5});
-        let fields = usage.as_object_mut().unwrap();
-        fields.extend(more.as_object().unwrap().clone());
-        usage
-    };
+async fn what_was_cached_is_counted_in_each_dialect_of_chat_completions() {
     let none = Value::Null;
-    let cases = [
+    assert_counted([
         // OpenAI, vLLM, xAI, and most others.
         (
             Kind::OpenAi,
@@ -103,6 +112,34 @@ async fn what_was_cached_is_counted_the_same_for_all_servers() {
             chat(&of(json!({})), &json!({"cache_n": 88, "prompt_n": 12})),
             usage(88, 0),
         ),
+        // No part is larger than the whole, whatever a server says.
+        (
+            Kind::OpenAi,
+            chat(
+                &of(
+                    json!({"prompt_tokens_details": {"cached_tokens": 90, "cache_write_tokens": 90}}),
+                ),
+                &none,
+            ),
+            usage(90, 10),
+        ),
+        (
+            Kind::OpenAi,
+            chat(&of(json!({"prompt_cache_hit_tokens": 1000})), &none),
+            usage(100, 0),
+        ),
+        (
+            Kind::OpenAi,
+            chat(&of(json!({"prompt_tokens_details": null})), &none),
+            usage(0, 0),
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_cached_is_counted_in_each_api() {
+    assert_counted([
         (
             Kind::Completion,
             completion(&of(json!({"prompt_tokens_details": {"cached_tokens": 16}}))),
@@ -136,32 +173,8 @@ async fn what_was_cached_is_counted_the_same_for_all_servers() {
             ),
             usage(32, 0),
         ),
-        // No part is larger than the whole, whatever a server says.
-        (
-            Kind::OpenAi,
-            chat(
-                &of(
-                    json!({"prompt_tokens_details": {"cached_tokens": 90, "cache_write_tokens": 90}}),
-                ),
-                &none,
-            ),
-            usage(90, 10),
-        ),
-        (
-            Kind::OpenAi,
-            chat(&of(json!({"prompt_cache_hit_tokens": 1000})), &none),
-            usage(100, 0),
-        ),
-        (
-            Kind::OpenAi,
-            chat(&of(json!({"prompt_tokens_details": null})), &none),
-            usage(0, 0),
-        ),
-    ];
-    for (kind, answer, expected) in cases {
-        let reply = replied(kind, Answer::json(&answer)).await.unwrap();
-        assert_eq!(reply.usage, Some(expected), "{kind:?} {answer}");
-    }
+    ])
+    .await;
 }
 
 /// The same tokens cost the same, whichever server counted them.
