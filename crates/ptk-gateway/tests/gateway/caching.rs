@@ -201,13 +201,12 @@ fn parts(body: &Value) -> (String, Vec<String>) {
     let list = ["messages", "input"]
         .iter()
         .find_map(|name| body[*name].as_array());
-    let parts = match list {
-        Some(list) => list.iter().map(Value::to_string).collect(),
+    let parts = if let Some(list) = list {
+        list.iter().map(Value::to_string).collect()
+    } else {
         // A conversation that is one text.
-        None => {
-            let prompt = body["prompt"].as_str().unwrap();
-            prompt.chars().map(String::from).collect()
-        }
+        let prompt = body["prompt"].as_str().unwrap();
+        prompt.chars().map(String::from).collect()
     };
     (fixed.concat(), parts)
 }
