@@ -205,6 +205,9 @@ impl<'a> Models<'a> {
         if let Some(grammar) = declared.grammar {
             model = model.hold(grammar.into());
         }
+        if let Some(is_wanted) = declared.prompt_cache {
+            model = model.prompt_cache(is_wanted);
+        }
         if let Some(prices) = declared.prices {
             model = model.prices(prices);
         }

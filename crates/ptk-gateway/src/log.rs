@@ -33,6 +33,12 @@ pub struct Ended {
     pub stream: bool,
     /// Tokens of the input, as far as the model's server reported them.
     pub input_tokens: u64,
+    /// How many of these were read from a cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    /// How many of these were written to a cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// Tokens of the output.
     pub output_tokens: u64,
     /// The code of the error, if there was one.
@@ -44,6 +50,11 @@ pub struct Ended {
     /// The answer, without secrets, if that is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A callback for requests that have ended.

@@ -50,6 +50,8 @@ pub(crate) struct Metrics {
     mended: Counter,
     gave_up: Counter,
     input_tokens: Counter<u64, AtomicU64>,
+    cached_tokens: Counter<u64, AtomicU64>,
+    cache_write_tokens: Counter<u64, AtomicU64>,
     output_tokens: Counter<u64, AtomicU64>,
 }
 
@@ -66,6 +68,8 @@ impl Default for Metrics {
             mended: Counter::default(),
             gave_up: Counter::default(),
             input_tokens: Counter::default(),
+            cached_tokens: Counter::default(),
+            cache_write_tokens: Counter::default(),
             output_tokens: Counter::default(),
         };
         let registry = &mut metrics.registry;
@@ -115,6 +119,16 @@ impl Default for Metrics {
             metrics.input_tokens.clone(),
         );
         registry.register(
+            "cached_tokens",
+            "Tokens of these that were read from a cache",
+            metrics.cached_tokens.clone(),
+        );
+        registry.register(
+            "cache_write_tokens",
+            "Tokens of these that were written to a cache",
+            metrics.cache_write_tokens.clone(),
+        );
+        registry.register(
             "output_tokens",
             "Tokens that models wrote",
             metrics.output_tokens.clone(),
@@ -138,6 +152,8 @@ impl Metrics {
 
     pub(crate) fn used(&self, usage: &Usage) {
         self.input_tokens.inc_by(usage.input_tokens);
+        self.cached_tokens.inc_by(usage.cached_tokens);
+        self.cache_write_tokens.inc_by(usage.cache_write_tokens);
         self.output_tokens.inc_by(usage.output_tokens);
     }
 

@@ -90,6 +90,8 @@ impl Ticket {
         self.0.gateway.metrics.used(usage);
         self.about(|about| {
             about.ended.input_tokens += usage.input_tokens;
+            about.ended.cached_tokens += usage.cached_tokens;
+            about.ended.cache_write_tokens += usage.cache_write_tokens;
             about.ended.output_tokens += usage.output_tokens;
         });
     }

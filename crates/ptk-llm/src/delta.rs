@@ -140,13 +140,17 @@ impl FromStr for FinishReason {
     }
 }
 
-/// The usage of a request, in tokens.
+/// The usage of a request, in tokens. It means the same for all servers: the
+/// input is the whole prompt, whatever of it was cached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Usage {
     /// Tokens that the model was shown.
     pub input_tokens: u64,
-    /// How many of these were cached.
+    /// How many of these were read from a cache.
     pub cached_tokens: u64,
+    /// How many of these were written to a cache, where that is paid for. None
+    /// of them was read from it.
+    pub cache_write_tokens: u64,
     /// Tokens that the model wrote.
     pub output_tokens: u64,
     /// How many of these were reasoning.

@@ -45,6 +45,10 @@ pub struct Request {
     /// The context window that the model is to have, in tokens, for servers
     /// that can be configured so.
     pub context_window: Option<u32>,
+    /// Whether further requests are to begin with this one, so that its server
+    /// should keep what it reads of it. Most servers do so by themselves;
+    /// Anthropic's has to be told.
+    pub prompt_cache: bool,
     /// Whether the reply is wanted at once, and not piece by piece, from
     /// servers that support it; the reply is the same in any case.
     pub whole: bool,

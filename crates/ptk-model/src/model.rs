@@ -87,6 +87,8 @@ pub struct Model {
     /// Whether its replies start inside reasoning, because its template opens
     /// it. Otherwise what is known of its family counts.
     pub starts_in_reasoning: Option<bool>,
+    /// Whether its server is told to cache prompts, where it has to be told.
+    pub prompt_cache: bool,
 }
 
 impl Model {
@@ -104,6 +106,7 @@ impl Model {
             prices: None,
             hold: Hold::Auto,
             starts_in_reasoning: None,
+            prompt_cache: true,
         }
     }
 
@@ -203,6 +206,14 @@ impl Model {
     #[must_use]
     pub const fn starts_in_reasoning(mut self, starts: bool) -> Self {
         self.starts_in_reasoning = Some(starts);
+        self
+    }
+
+    /// Sets whether its server is told to cache prompts, where it has to be
+    /// told: Anthropic's is, and servers that speak its API.
+    #[must_use]
+    pub const fn prompt_cache(mut self, is_wanted: bool) -> Self {
+        self.prompt_cache = is_wanted;
         self
     }
 

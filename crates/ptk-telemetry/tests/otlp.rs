@@ -59,6 +59,8 @@ impl Provider for Model {
         };
         let usage = Usage {
             input_tokens: 100,
+            cached_tokens: 60,
+            cache_write_tokens: 30,
             output_tokens: 7,
             ..Usage::default()
         };
@@ -270,6 +272,8 @@ async fn attributes_are_those_of_the_conventions() {
         ("gen_ai.request.model", "small-1"),
         ("gen_ai.response.finish_reasons", "[stop]"),
         ("gen_ai.usage.input_tokens", "100"),
+        ("gen_ai.usage.cache_read.input_tokens", "60"),
+        ("gen_ai.usage.cache_creation.input_tokens", "30"),
         ("gen_ai.usage.output_tokens", "7"),
     ] {
         assert_eq!(
@@ -285,6 +289,8 @@ async fn attributes_are_those_of_the_conventions() {
         ("gen_ai.agent.name", "ptk"),
         ("gen_ai.conversation.id", session.as_str()),
         ("gen_ai.usage.input_tokens", "300"),
+        ("gen_ai.usage.cache_read.input_tokens", "180"),
+        ("gen_ai.usage.cache_creation.input_tokens", "90"),
     ] {
         assert_eq!(
             text(&run.attributes, key).as_deref(),

@@ -278,8 +278,10 @@ pub(crate) fn too_many_iterations(config: &TurnConfig) -> RunError {
 
 /// A request with these messages.
 pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: bool) -> Request {
-    // A model that is to answer is not taught again how to call tools.
-    let system = if is_final {
+    // A model that is to answer is not taught again how to call tools. One that
+    // calls them natively keeps its prompt, which is cached.
+    let is_rewritten = is_final && final_request::is_rewritten(config);
+    let system = if is_rewritten {
         &config.plain_system
     } else {
         &config.system
@@ -287,12 +289,16 @@ pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: boo
     let mut request = config
         .prompt
         .request(&config.approach, system.to_string(), messages);
-    if is_final {
+    if is_rewritten {
         request.examples = Arc::default();
+    }
+    if is_final {
         request.tool_choice = ToolChoice::None;
     }
     request.sampling = config.sampling;
     request.max_tokens = config.max_tokens;
+    // No other request begins like one that was rewritten.
+    request.prompt_cache = config.candidate.model().prompt_cache && !is_rewritten;
     request
 }
 
@@ -392,6 +398,7 @@ pub(crate) fn counted(usage: Option<ptk_llm::Usage>, prices: Option<Prices>) -> 
     Some(Usage {
         input_tokens: usage.input_tokens,
         cached_tokens: usage.cached_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
         output_tokens: usage.output_tokens,
         reasoning_tokens: usage.reasoning_tokens,
         cost_micros: prices.map_or(0, |prices| prices.cost_micros(&usage)),

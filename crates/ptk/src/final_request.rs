@@ -18,6 +18,13 @@ const PLAIN: &str = "Answer from this:";
 /// The longest argument shown above a result, in bytes.
 const MAX_ARGUMENT: usize = 120;
 
+/// Whether the last request shows the conversation in other words. For models
+/// that call tools natively nothing changes but its end, so that what was cached
+/// of it can be used.
+pub(crate) fn is_rewritten(config: &TurnConfig) -> bool {
+    !config.prompt.is_native && !config.prompt.tools.is_empty()
+}
+
 /// The messages of the last request. `messages` is the conversation as an
 /// ordinary request would send it.
 ///

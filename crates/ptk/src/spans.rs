@@ -10,6 +10,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::RunError;
+use crate::ask::counted;
 
 /// The agent name of runs.
 const AGENT: &str = "ptk";
@@ -31,6 +32,8 @@ pub(crate) fn run(
         gen_ai.conversation.id = %session,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
+        gen_ai.usage.cache_read.input_tokens = Empty,
+        gen_ai.usage.cache_creation.input_tokens = Empty,
         request_id = of.request_id.map(display),
         parent_id = of.parent_id.as_deref(),
         "error.type" = Empty,
@@ -44,7 +47,7 @@ pub(crate) fn run_ended(span: &Span, usage: Usage, error: Option<&RunError>) {
     if span.is_disabled() {
         return;
     }
-    used(span, usage.input_tokens, usage.output_tokens);
+    used(span, usage);
     if let Some(error) = error {
         let kind = match error {
             RunError::Llm(error) => failure(error),
@@ -88,6 +91,8 @@ pub(crate) fn request(provider: &dyn Provider, request: &Request, of: &Correlati
         gen_ai.response.finish_reasons = Empty,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
+        gen_ai.usage.cache_read.input_tokens = Empty,
+        gen_ai.usage.cache_creation.input_tokens = Empty,
         gen_ai.system_instructions = Empty,
         gen_ai.input.messages = Empty,
         gen_ai.output.messages = Empty,
@@ -115,8 +120,8 @@ pub(crate) fn replied(span: &Span, completion: &Completion) {
     }
     let finish = completion.finish.to_string();
     span.record("gen_ai.response.finish_reasons", finish.as_str());
-    if let Some(usage) = completion.usage {
-        used(span, usage.input_tokens, usage.output_tokens);
+    if let Some(usage) = counted(completion.usage, None) {
+        used(span, usage);
     }
     if is_content_wanted() {
         let calls = completion.calls.iter().map(|call| {
@@ -142,10 +147,22 @@ pub(crate) fn unanswered(span: &Span, error: &RunError) {
     failed(span, &kind, error);
 }
 
-fn used(span: &Span, input: u64, output: u64) {
-    if input > 0 || output > 0 {
-        span.record("gen_ai.usage.input_tokens", input);
-        span.record("gen_ai.usage.output_tokens", output);
+fn used(span: &Span, usage: Usage) {
+    if usage.input_tokens == 0 && usage.output_tokens == 0 {
+        return;
+    }
+    span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+    span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+    for (name, tokens) in [
+        ("gen_ai.usage.cache_read.input_tokens", usage.cached_tokens),
+        (
+            "gen_ai.usage.cache_creation.input_tokens",
+            usage.cache_write_tokens,
+        ),
+    ] {
+        if tokens > 0 {
+            span.record(name, tokens);
+        }
     }
 }
 

@@ -502,7 +502,11 @@ fn cost(host: &Host, shown: &Conversation) -> String {
     };
     row("tokens in", usage.input_tokens.to_string());
     if usage.cached_tokens > 0 {
-        row("of these seen before", usage.cached_tokens.to_string());
+        row("of these cached", usage.cached_tokens.to_string());
+    }
+    if usage.cache_write_tokens > 0 {
+        let written = usage.cache_write_tokens.to_string();
+        row("of these written to the cache", written);
     }
     row("tokens out", usage.output_tokens.to_string());
     if usage.reasoning_tokens > 0 {

@@ -15,7 +15,7 @@ use crate::config::Settings;
 use crate::engine;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::view::{money, took};
+use crate::view::{money, tokens, took};
 
 /// The dialects that are tried by default, after that of the model's family.
 const LIKELY: [&str; 4] = ["ptk", "hermes", "xml", "function"];
@@ -169,10 +169,7 @@ fn told(trial: &Trial) -> String {
     let usage = trial.usage;
     let mut parts = vec![format!("{}/{} points", trial.points(), Trial::most())];
     parts.push(format!("{} replies", trial.replies));
-    if usage.input_tokens + usage.output_tokens > 0 {
-        let (shown, written) = (usage.input_tokens, usage.output_tokens);
-        parts.push(format!("{shown} tokens in, {written} out"));
-    }
+    parts.extend(tokens(usage));
     if usage.cost_micros > 0 {
         parts.push(money(usage.cost_micros));
     }

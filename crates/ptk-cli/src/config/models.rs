@@ -40,6 +40,8 @@ pub(crate) struct DeclaredModel {
     pub(crate) starts_in_reasoning: Option<bool>,
     /// When its replies are constrained by a grammar.
     pub(crate) grammar: Option<Grammar>,
+    /// Whether its server is told to cache prompts.
+    pub(crate) prompt_cache: Option<bool>,
     /// Its prices, in US dollars for a million tokens.
     pub(crate) prices: Option<Prices>,
     /// The names of its fallbacks.

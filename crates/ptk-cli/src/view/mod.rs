@@ -7,7 +7,7 @@
 //! | `screen` | the status line at the bottom of a terminal |
 //! | `call` | a tool call in a line |
 //! | `markdown` | Markdown in colours, while it is streamed |
-//! | `words` | times, sizes, money and paths as text |
+//! | `words` | times, sizes, tokens, money and paths as text |
 //! | `clean` | escapes untrusted text for a terminal |
 
 mod call;
@@ -29,7 +29,7 @@ pub(crate) use json::{Json, session};
 pub(crate) use markdown::MarkdownStream;
 pub(crate) use person::HumanView;
 pub(crate) use screen::{Screen, columns};
-pub(crate) use words::{age, count, fitting, money, short_path, size, took};
+pub(crate) use words::{age, count, fitting, money, short_path, size, tokens, took};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -14,7 +14,7 @@ use ptk::{Execution, RunError};
 
 use super::call::{about, in_a_line};
 use super::clean::{in_line, visible};
-use super::words::{money, took};
+use super::words::{money, tokens, took};
 use super::{MarkdownStream, Screen, View};
 use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
@@ -353,12 +353,7 @@ fn summary(execution: &Execution) -> String {
         "calls",
     ));
     let usage = execution.usage;
-    if usage.input_tokens + usage.output_tokens > 0 {
-        parts.push(format!(
-            "{} tokens in, {} out",
-            usage.input_tokens, usage.output_tokens
-        ));
-    }
+    parts.extend(tokens(usage));
     if usage.cost_micros > 0 {
         parts.push(money(usage.cost_micros));
     }

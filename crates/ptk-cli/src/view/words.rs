@@ -1,8 +1,9 @@
-//! Times, sizes, money and paths as text.
+//! Times, sizes, tokens, money and paths as text.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use ptk::store::Usage;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -16,6 +17,18 @@ pub(crate) fn took(time: Duration) -> String {
             format!("{} min {} s", seconds / 60, seconds % 60)
         }
     }
+}
+
+/// The tokens of requests as text; `None` if none were reported.
+pub(crate) fn tokens(usage: Usage) -> Option<String> {
+    if usage.input_tokens + usage.output_tokens == 0 {
+        return None;
+    }
+    let cached = usage.cached_part();
+    Some(format!(
+        "{} tokens in{cached}, {} out",
+        usage.input_tokens, usage.output_tokens
+    ))
 }
 
 /// An amount of money as text, from millionths of a dollar.
@@ -136,6 +149,32 @@ mod tests {
         assert_eq!(count(1056), "1.1K");
         assert_eq!(count(134_515_008), "135M");
         assert_eq!(count(1_100_048_384), "1.1B");
+    }
+
+    #[test]
+    fn what_was_cached_is_told_apart() {
+        let usage = Usage {
+            input_tokens: 1200,
+            output_tokens: 30,
+            ..Usage::default()
+        };
+        assert_eq!(tokens(Usage::default()), None);
+        assert_eq!(tokens(usage).unwrap(), "1200 tokens in, 30 out");
+        let usage = Usage {
+            cached_tokens: 1000,
+            ..usage
+        };
+        let told = tokens(usage).unwrap();
+        assert_eq!(told, "1200 tokens in (1000 cached), 30 out");
+        let usage = Usage {
+            cache_write_tokens: 200,
+            ..usage
+        };
+        let told = tokens(usage).unwrap();
+        assert_eq!(
+            told,
+            "1200 tokens in (1000 cached, 200 written to the cache), 30 out"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@
 )]
 
 mod answering;
+mod caching;
 mod chatting;
 mod choosing;
 mod copied;

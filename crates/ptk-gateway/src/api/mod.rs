@@ -362,6 +362,7 @@ pub(crate) fn sum(used: impl IntoIterator<Item = Usage>) -> Usage {
         // All of them have the same input, which counts once.
         sum.input_tokens = sum.input_tokens.max(usage.input_tokens);
         sum.cached_tokens = sum.cached_tokens.max(usage.cached_tokens);
+        sum.cache_write_tokens = sum.cache_write_tokens.max(usage.cache_write_tokens);
         sum.output_tokens += usage.output_tokens;
         sum.reasoning_tokens += usage.reasoning_tokens;
     }

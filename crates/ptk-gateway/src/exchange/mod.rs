@@ -583,6 +583,7 @@ fn counted(request: &Request, parsed: &ParsedReply) -> Usage {
 pub(crate) fn add(usage: &mut Usage, more: Usage) {
     usage.input_tokens += more.input_tokens;
     usage.cached_tokens += more.cached_tokens;
+    usage.cache_write_tokens += more.cache_write_tokens;
     usage.output_tokens += more.output_tokens;
     usage.reasoning_tokens += more.reasoning_tokens;
 }

@@ -65,6 +65,7 @@ impl Plan {
         let mut request = prompt.request(approach, conversation.system, conversation.messages);
         request.sampling = sampling;
         request.max_tokens = max_tokens;
+        request.prompt_cache = model.prompt_cache;
         request.verbatim = verbatim;
         request.whole = is_whole;
         if passes_format {

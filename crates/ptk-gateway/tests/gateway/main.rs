@@ -9,6 +9,7 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+mod caching;
 mod chat;
 mod forwarded;
 mod hostile;

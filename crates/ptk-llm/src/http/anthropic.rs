@@ -50,17 +50,10 @@ impl Wire for Anthropic {
             json!(request.max_tokens.unwrap_or(MAX_TOKENS)),
         );
         put("stream", json!(true));
-        put("system", json!(request.system));
-        put("messages", json!(messages(request.turns())));
+        put("system", system(request));
+        put("messages", json!(messages(request)));
         if !request.tools.is_empty() {
-            let tools = request.tools.iter().map(|tool| {
-                json!({
-                    "name": tool.name,
-                    "description": tool.description,
-                    "input_schema": tool.parameters,
-                })
-            });
-            put("tools", tools.collect());
+            put("tools", json!(tools(request)));
             put("tool_choice", choice(&request.tool_choice));
         }
         put("temperature", json!(request.sampling.temperature));
@@ -92,19 +85,83 @@ impl Wire for Anthropic {
     }
 }
 
+fn system(request: &Request) -> Value {
+    let Some(text) = &request.system else {
+        return Value::Null;
+    };
+    // Empty blocks cannot be marked.
+    if !request.prompt_cache || text.trim().is_empty() {
+        return json!(text);
+    }
+    let mut block = json!({"type": "text", "text": text});
+    mark(&mut block);
+    json!([block])
+}
+
+fn tools(request: &Request) -> Vec<Value> {
+    let tools = request.tools.iter().map(|tool| {
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": tool.parameters,
+        })
+    });
+    let mut tools: Vec<Value> = tools.collect();
+    if let Some(last) = tools.last_mut().filter(|_| request.prompt_cache) {
+        mark(last);
+    }
+    tools
+}
+
 /// The conversation: turns of user and assistant, with results in the turns of
 /// the user.
-fn messages<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<Value> {
-    turns(messages, blocks)
-        .map(|(role, parts)| json!({"role": role, "content": content(parts)}))
+fn messages(request: &Request) -> Vec<Value> {
+    let mut all: Vec<(&str, Vec<Value>)> = turns(request.turns(), blocks).collect();
+    if request.prompt_cache {
+        mark_turns(request, &mut all);
+    }
+    all.into_iter()
+        .map(|(role, parts)| json!({"role": role, "content": content(request, parts)}))
         .collect()
 }
 
+/// Marks up to where the conversation is cached: the last turn of the user; the
+/// one before it, up to which the previous request was cached, because the
+/// server looks back over 20 blocks only; and the end of the examples, which
+/// other conversations begin with as well.
+///
+/// With the system prompt these are the four marks that the API allows: a model
+/// that is shown examples is not sent tools.
+fn mark_turns(request: &Request, turns: &mut [(&str, Vec<Value>)]) {
+    let shared = self::turns(request.examples.iter(), blocks).count();
+    let examples = shared.checked_sub(1).filter(|_| request.tools.is_empty());
+    let own = turns.iter().enumerate().skip(shared).rev();
+    let asked = own.filter(|(_, (role, _))| *role == "user");
+    let last: Vec<usize> = asked.map(|(at, _)| at).take(2).collect();
+    for at in last.into_iter().chain(examples) {
+        let block = turns.get_mut(at).and_then(|(_, parts)| parts.last_mut());
+        if let Some(block) = block {
+            mark(block);
+        }
+    }
+}
+
+/// Has the server cache everything up to the end of this block.
+fn mark(block: &mut Value) {
+    if let Some(fields) = block.as_object_mut() {
+        let _: Option<Value> =
+            fields.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+    }
+}
+
 /// Content that is only text becomes a string: servers that pass it on to other
-/// models expect that.
-fn content(parts: Vec<Value>) -> Value {
+/// models expect that. In a string there is no place for marks, and a prompt is
+/// cached only if it does not change with them.
+fn content(request: &Request, parts: Vec<Value>) -> Value {
     match parts.as_slice() {
-        [only] if text(only, "type") == Some("text") => only.get("text").cloned().into(),
+        [only] if !request.prompt_cache && text(only, "type") == Some("text") => {
+            only.get("text").cloned().into()
+        }
         _ => Value::Array(parts),
     }
 }
@@ -305,14 +362,7 @@ impl MessageReading {
     }
 
     fn count(&mut self, usage: &Value, deltas: &mut Vec<Delta>) {
-        let cached = number(usage, "/cache_read_input_tokens");
-        let input =
-            number(usage, "/input_tokens") + cached + number(usage, "/cache_creation_input_tokens");
-        if input > 0 {
-            self.usage.input_tokens = input;
-            self.usage.cached_tokens = cached;
-        }
-        self.usage.output_tokens = number(usage, "/output_tokens").max(self.usage.output_tokens);
+        super::usage::add_of_message(&mut self.usage, usage);
         deltas.push(Delta::Usage(self.usage));
         if self.is_forwarded && usage.is_object() {
             self.counted.extend(others(usage, &[]));

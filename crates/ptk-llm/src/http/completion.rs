@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Grammar, Reading, Trouble, Wire, finish, json_bytes, number, text};
+use super::{Grammar, Reading, Trouble, Wire, finish, json_bytes, text, usage};
 use crate::request::prompt;
-use crate::{Delta, FinishReason, Form, Request, ResponseFormat, Usage};
+use crate::{Delta, FinishReason, Form, Request, ResponseFormat};
 
 /// The default limit of tokens: without one, servers write 16, or without end.
 const MAX_TOKENS: u32 = 4096;
@@ -98,20 +98,9 @@ impl Reading for TextReading {
         if let Some(reason) = choice.and_then(|choice| text(choice, "finish_reason")) {
             self.finish = finish(reason)?.or(self.finish.take());
         }
-        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(usage, "/prompt_tokens"),
-                output_tokens: number(usage, "/completion_tokens"),
-                ..Usage::default()
-            }));
-        }
+        deltas.extend(usage::of_completion(event).map(Delta::Usage));
         if event.get("stop") == Some(&Value::Bool(true)) {
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(event, "/tokens_evaluated"),
-                cached_tokens: number(event, "/timings/cache_n"),
-                output_tokens: number(event, "/tokens_predicted"),
-                ..Usage::default()
-            }));
+            deltas.push(Delta::Usage(usage::of_llama_cpp(event)));
             let is_cut = text(event, "stop_type") == Some("limit")
                 || event.get("stopped_limit") == Some(&Value::Bool(true));
             self.finish = Some(if is_cut {

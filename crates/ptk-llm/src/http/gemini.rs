@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Reading, Trouble, Wire, error_in, json_bytes, number, text, turns};
-use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+use super::{Reading, Trouble, Wire, error_in, json_bytes, text, turns, usage};
+use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice};
 
 /// The wire format of Google's Gemini API.
 #[derive(Debug)]
@@ -188,13 +188,7 @@ impl Reading for ContentReading {
             self.finish = Some(finish(reason));
         }
         if let Some(usage) = event.get("usageMetadata") {
-            let thoughts = number(usage, "/thoughtsTokenCount");
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(usage, "/promptTokenCount"),
-                cached_tokens: number(usage, "/cachedContentTokenCount"),
-                output_tokens: number(usage, "/candidatesTokenCount") + thoughts,
-                reasoning_tokens: thoughts,
-            }));
+            deltas.push(Delta::Usage(usage::of_content(usage)));
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod responses;
 mod schema;
 mod sending;
 mod services;
+mod usage;
 
 use std::fmt::Debug;
 use std::time::Duration;

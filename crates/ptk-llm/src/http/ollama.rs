@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Framing, Reading, Trouble, Wire, arguments, json_bytes, number, openai, text};
-use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+use super::{Framing, Reading, Trouble, Wire, arguments, json_bytes, openai, text, usage};
+use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice};
 
 /// The wire format of Ollama's own API.
 #[derive(Debug)]
@@ -129,11 +129,7 @@ impl Reading for LineReading {
             }
         }
         if event.get("done") == Some(&Value::Bool(true)) {
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(event, "/prompt_eval_count"),
-                output_tokens: number(event, "/eval_count"),
-                ..Usage::default()
-            }));
+            deltas.push(Delta::Usage(usage::of_line(event)));
             // Older servers send no reason.
             let reason = text(event, "done_reason").filter(|reason| !reason.is_empty());
             self.finish = Some(match reason.unwrap_or("stop") {

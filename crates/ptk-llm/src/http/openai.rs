@@ -9,12 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
 use super::{
-    Grammar, Reading, Trouble, Wire, arguments, finish, forwarded, json_bytes, number, others, put,
-    text,
+    Grammar, Reading, Trouble, Wire, arguments, finish, forwarded, json_bytes, others, put, text,
+    usage,
 };
-use crate::{
-    Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
-};
+use crate::{Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice};
 
 /// The path of the endpoint.
 const PATH: &str = "/chat/completions";
@@ -375,15 +373,7 @@ impl ChatReading {
                 self.finish = finish(reason)?.or(self.finish.take());
             }
         }
-        let usage = answer.get("usage").filter(|usage| usage.is_object());
-        if let Some(usage) = usage {
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(usage, "/prompt_tokens"),
-                cached_tokens: number(usage, "/prompt_tokens_details/cached_tokens"),
-                output_tokens: number(usage, "/completion_tokens"),
-                reasoning_tokens: number(usage, "/completion_tokens_details/reasoning_tokens"),
-            }));
-        }
+        deltas.extend(usage::of_completion(answer).map(Delta::Usage));
         Ok(())
     }
 }

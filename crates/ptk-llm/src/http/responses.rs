@@ -7,10 +7,9 @@ use serde_json::{Map, Value, json};
 use super::schema::is_strict;
 use super::{
     Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, others, text,
+    usage,
 };
-use crate::{
-    Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
-};
+use crate::{Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice};
 
 /// The path of the endpoint.
 const PATH: &str = "/responses";
@@ -322,14 +321,7 @@ impl ItemReading {
         for (at, item) in output.into_iter().flatten().enumerate() {
             self.done(at, item, deltas);
         }
-        if let Some(usage) = response.get("usage").filter(|usage| usage.is_object()) {
-            deltas.push(Delta::Usage(Usage {
-                input_tokens: number(usage, "/input_tokens"),
-                cached_tokens: number(usage, "/input_tokens_details/cached_tokens"),
-                output_tokens: number(usage, "/output_tokens"),
-                reasoning_tokens: number(usage, "/output_tokens_details/reasoning_tokens"),
-            }));
-        }
+        deltas.extend(usage::of_response(response).map(Delta::Usage));
         if self.is_forwarded {
             deltas.push(Delta::Passthrough(Passthrough::Fields {
                 answer: others(response, &ANSWER),

@@ -54,6 +54,12 @@ pub struct ScriptedCall {
 pub struct ScriptedUsage {
     /// Tokens of the input.
     pub input_tokens: u64,
+    /// How many of these were read from a cache.
+    #[serde(default)]
+    pub cached_tokens: u64,
+    /// How many of these were written to a cache.
+    #[serde(default)]
+    pub cache_write_tokens: u64,
     /// Tokens of the output.
     pub output_tokens: u64,
 }
@@ -107,6 +113,8 @@ impl ScriptedReply {
         deltas.extend(self.usage.map(|usage| {
             Delta::Usage(Usage {
                 input_tokens: usage.input_tokens,
+                cached_tokens: usage.cached_tokens,
+                cache_write_tokens: usage.cache_write_tokens,
                 output_tokens: usage.output_tokens,
                 ..Usage::default()
             })

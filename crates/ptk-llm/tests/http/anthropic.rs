@@ -1,7 +1,7 @@
 //! Anthropic's messages.
 
 use ptk_llm::http::{Key, Kind};
-use ptk_llm::{FinishReason, LlmErrorKind, complete};
+use ptk_llm::{FinishReason, LlmErrorKind, Message, Request, complete};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server, conversation, replied};
@@ -165,4 +165,66 @@ async fn a_request_has_the_form_that_the_api_wants() {
         sent.head
     );
     insta::assert_snapshot!(serde_json::to_string_pretty(&sent.body).unwrap());
+}
+
+/// Marks where the server is to cache up to: behind the system prompt, the
+/// tools, and the last two turns of the user.
+#[tokio::test]
+async fn a_request_that_others_follow_is_marked() {
+    let mut request = conversation();
+    request.prompt_cache = true;
+    let server = Server::new(vec![Answer::events(&message(&[], "end_turn"))]);
+    complete(&server.provider(Kind::Anthropic), &request)
+        .await
+        .unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&server.asked().body).unwrap());
+}
+
+#[tokio::test]
+async fn there_are_never_more_marks_than_the_api_allows() {
+    let said = |number: usize| Message::assistant(format!("Answer {number}."));
+    let turns = |count: usize| {
+        let turns = (0..count)
+            .flat_map(move |number| [Message::user(format!("Question {number}?")), said(number)]);
+        turns.collect::<Vec<_>>()
+    };
+    for (examples, messages, has_tools, marks) in [
+        (0, 1, false, 2),
+        (0, 9, true, 4),
+        (2, 0, false, 2),
+        (2, 9, false, 4),
+        (2, 9, true, 4),
+        (2, 1, true, 3),
+    ] {
+        let mut request = Request {
+            examples: turns(examples).into(),
+            messages: turns(messages),
+            prompt_cache: true,
+            ..conversation()
+        };
+        if !has_tools {
+            request.tools = ptk_protocol::Toolset::default();
+        }
+        let server = Server::new(vec![Answer::events(&message(&[], "end_turn"))]);
+        complete(&server.provider(Kind::Anthropic), &request)
+            .await
+            .unwrap();
+        let body = server.asked().body.to_string();
+        let found = body.matches("cache_control").count();
+        assert_eq!(found, marks, "{examples} {messages} {has_tools}: {body}");
+    }
+}
+
+/// An empty block cannot be marked.
+#[tokio::test]
+async fn an_empty_system_prompt_is_not_marked() {
+    let mut request = Request::new([Message::user("Hi")]).system(" ");
+    request.prompt_cache = true;
+    let server = Server::new(vec![Answer::events(&message(&[], "end_turn"))]);
+    complete(&server.provider(Kind::Anthropic), &request)
+        .await
+        .unwrap();
+    let body = server.asked().body;
+    assert_eq!(body["system"], " ");
+    assert_eq!(body.to_string().matches("cache_control").count(), 1);
 }

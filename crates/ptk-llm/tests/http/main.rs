@@ -20,3 +20,4 @@ mod ollama;
 mod openai;
 mod responses;
 mod server;
+mod usage;

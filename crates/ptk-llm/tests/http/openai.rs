@@ -42,6 +42,7 @@ async fn a_reply_streams_whatever_the_pieces() {
             cached_tokens: 4,
             output_tokens: 7,
             reasoning_tokens: 2,
+            ..Usage::default()
         };
         assert_eq!(reply.usage, Some(expected));
     }

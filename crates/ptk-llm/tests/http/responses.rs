@@ -152,6 +152,7 @@ async fn text_thoughts_and_calls_stream() {
             cached_tokens: 10,
             output_tokens: 8,
             reasoning_tokens: 3,
+            ..Usage::default()
         };
         assert_eq!(reply.usage, Some(usage));
         assert!(reply.state.unwrap().to_string().contains("gAAA"));

@@ -92,7 +92,7 @@ pub(super) fn reply(
         input_tokens: prompt.tokens.len() as u64,
         cached_tokens: known as u64,
         output_tokens: count as u64,
-        reasoning_tokens: 0,
+        ..Usage::default()
     }));
     listener.tell(Delta::Finish(finish));
     Ok(())

@@ -92,8 +92,10 @@ impl Page {
             (
                 "Tokens",
                 Some(format!(
-                    "{} in, {} out",
-                    usage.input_tokens, usage.output_tokens
+                    "{} in{}, {} out",
+                    usage.input_tokens,
+                    usage.cached_part(),
+                    usage.output_tokens
                 )),
             ),
             ("Cost", cost),

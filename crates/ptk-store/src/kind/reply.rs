@@ -144,9 +144,12 @@ pub struct Usage {
     /// Tokens that the model was shown.
     #[serde(default)]
     pub input_tokens: u64,
-    /// How many of these it had seen before.
+    /// How many of these were read from a cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
+    /// How many of these were written to a cache, where that is paid for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// Tokens that it wrote.
     #[serde(default)]
     pub output_tokens: u64,
@@ -164,11 +167,23 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
+    /// How much of the input was cached, to stand behind its number; empty if
+    /// nothing was.
+    #[must_use]
+    pub fn cached_part(&self) -> String {
+        match (self.cached_tokens, self.cache_write_tokens) {
+            (0, 0) => String::new(),
+            (read, 0) => format!(" ({read} cached)"),
+            (read, written) => format!(" ({read} cached, {written} written to the cache)"),
+        }
+    }
+
     /// Adds the usage of another request.
     pub fn add(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.cached_tokens, other.cached_tokens),
+            (&mut self.cache_write_tokens, other.cache_write_tokens),
             (&mut self.output_tokens, other.output_tokens),
             (&mut self.reasoning_tokens, other.reasoning_tokens),
             (&mut self.cost_micros, other.cost_micros),

@@ -10,10 +10,12 @@ use crate::{Entry, EntryKind, Overview, SessionId, Store, StoreError, Stretch};
 const PAGE: usize = 200;
 
 /// How much of a conversation is resumed: whole turns, the last one in any
-/// case, until one of the limits is reached.
+/// case, until one of the limits is reached. A conversation with more turns
+/// begins with the same one until half as many have been added: servers cache
+/// prompts by their beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// At most so many turns.
+    /// At most so many turns, and more than half as many.
     pub turns: usize,
     /// No further turn is added after so many bytes.
     pub bytes: usize,
@@ -26,6 +28,19 @@ impl Default for Window {
             turns: 200,
             bytes: 8 * 1024 * 1024,
         }
+    }
+}
+
+impl Window {
+    /// How many of so many turns are resumed.
+    fn turns_of(self, all: u64) -> usize {
+        let all = usize::try_from(all).unwrap_or(usize::MAX);
+        let beyond = all.saturating_sub(self.turns);
+        if beyond == 0 {
+            return self.turns;
+        }
+        let step = (self.turns / 2).max(1);
+        all.saturating_sub(beyond.div_ceil(step).saturating_mul(step))
     }
 }
 
@@ -72,8 +87,9 @@ struct Tail {
 
 impl Tail {
     fn new(window: Window, overview: Overview) -> Self {
+        let turns = window.turns_of(overview.turns);
         Self {
-            window,
+            window: Window { turns, ..window },
             overview,
             entries: Vec::new(),
             bytes: 0,

@@ -117,6 +117,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         usage: Some(Usage {
             input_tokens: 1,
             cached_tokens: 2,
+            cache_write_tokens: 7,
             output_tokens: 3,
             reasoning_tokens: 4,
             cost_micros: 5,

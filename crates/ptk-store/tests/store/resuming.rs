@@ -56,6 +56,30 @@ async fn only_whole_turns_within_the_window_are_taken_up() {
     }
 }
 
+/// Where it begins does not move with every turn.
+#[tokio::test]
+async fn a_long_conversation_begins_with_the_same_turn_for_a_while() {
+    let store = MemoryStore::new();
+    let window = Window {
+        turns: 10,
+        ..Window::default()
+    };
+    let mut firsts = Vec::new();
+    for number in 0..40 {
+        let entries = turn(&format!("Question {number}"));
+        store.append(&id("s"), entries).await.unwrap();
+        let transcript = resume(&store, &id("s"), window).await.unwrap().unwrap();
+        let asked = transcript.messages(text);
+        let asked = asked.iter().filter(|it| it.content.starts_with("Question"));
+        let count = asked.clone().count();
+        assert!(count == number + 1 || (6..=10).contains(&count), "{count}");
+        firsts.push(asked.clone().next().unwrap().content.clone());
+    }
+    firsts.dedup();
+    let expected = [0, 5, 10, 15, 20, 25, 30].map(|number| format!("Question {number}"));
+    assert_eq!(firsts, expected);
+}
+
 #[tokio::test]
 async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
     let store = MemoryStore::new();

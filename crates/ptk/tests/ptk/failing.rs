@@ -253,8 +253,8 @@ async fn each_model_is_asked_in_its_own_way_and_counted_at_its_own_price() {
                 .max_tokens(99)
                 .prices(Prices {
                     input: 2.0,
-                    cached_input: None,
                     output: 10.0,
+                    ..Prices::default()
                 }),
         )
         .build()

@@ -9,6 +9,7 @@
 )]
 
 mod answers;
+mod caching;
 mod calling;
 mod context;
 mod failing;

@@ -182,9 +182,11 @@ fn used(end: &End) -> Value {
 }
 
 fn usage_of(usage: &Usage) -> Value {
+    // This API counts them apart.
+    let cached = usage.cached_tokens + usage.cache_write_tokens;
     json!({
-        "input_tokens": usage.input_tokens.saturating_sub(usage.cached_tokens),
-        "cache_creation_input_tokens": 0,
+        "input_tokens": usage.input_tokens.saturating_sub(cached),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_read_input_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
     })
