@@ -1,12 +1,10 @@
 //! The user's Chromium: the executable, its profile, and whether it shows a
 //! window.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
+use crate::profile;
 use crate::trouble::Trouble;
 
 /// Executable names under which Chromium is looked up in `PATH`.
@@ -19,11 +17,6 @@ const NAMES: [&str; 5] = [
 ];
 /// The environment variables that name a display.
 const SCREENS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
-/// The symlink in a profile that names the process using it: its target is the
-/// host name, a dash, and the process id.
-const LOCK: &str = "SingletonLock";
-/// Permissions of the profile folder, which holds logins: owner only.
-const PRIVATE: u32 = 0o700;
 
 /// A Chromium executable and its profile. Logins stay in the profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +110,7 @@ impl Browser {
             "--disable-dev-shm-usage",
         ];
         arguments.extend(plain.map(str::to_owned));
-        if rustix::process::geteuid().is_root() {
+        if profile::is_of_root() {
             // Its own sandbox does not work for root.
             arguments.push("--no-sandbox".to_owned());
         }
@@ -127,40 +120,7 @@ impl Browser {
     /// Creates the profile, readable by the user only, and fails if another
     /// process uses it.
     pub(crate) fn claim(&self) -> Result<(), Trouble> {
-        let made = make_private(&self.profile);
-        made.map_err(|source| Trouble::Profile {
-            profile: self.profile.clone(),
-            source,
-        })?;
-        match user_of(&self.profile) {
-            None => Ok(()),
-            Some(pid) => Err(Trouble::InUse {
-                profile: self.profile.clone(),
-                pid,
-            }),
-        }
-    }
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(PRIVATE).create(folder)?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))
-}
-
-/// The id of the running process that uses a profile. A lock from another
-/// machine is ignored here: Chromium itself decides about it.
-fn user_of(profile: &Path) -> Option<u32> {
-    let target = fs::read_link(profile.join(LOCK)).ok()?;
-    let (host, pid) = target.to_str()?.rsplit_once('-')?;
-    if rustix::system::uname().nodename().to_str().ok() != Some(host) {
-        return None;
-    }
-    let pid: i32 = pid.parse().ok()?;
-    let process = rustix::process::Pid::from_raw(pid)?;
-    match rustix::process::test_kill_process(process) {
-        Err(rustix::io::Errno::SRCH) => None,
-        _ => u32::try_from(pid).ok(),
+        profile::claim(&self.profile)
     }
 }
 

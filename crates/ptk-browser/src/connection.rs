@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::unix::pipe;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -85,7 +86,10 @@ struct Refusal {
 
 impl Connection {
     /// Starts a connection on a pair of pipes. The task ends when they close.
-    pub(crate) fn on(sender: pipe::Sender, receiver: pipe::Receiver) -> (Self, JoinHandle<()>) {
+    pub(crate) fn on(
+        sender: impl AsyncWrite + Unpin + Send + 'static,
+        receiver: impl AsyncRead + Unpin + Send + 'static,
+    ) -> (Self, JoinHandle<()>) {
         let (outbox, letters) = mpsc::channel(WAITING);
         let connection = Self {
             shared: Arc::default(),
@@ -138,7 +142,7 @@ fn letter(id: u64, session: Option<&str>, method: &str, params: &Value) -> Vec<u
     bytes
 }
 
-async fn send(mut pipe: pipe::Sender, mut letters: mpsc::Receiver<Vec<u8>>) {
+async fn send(mut pipe: impl AsyncWrite + Unpin, mut letters: mpsc::Receiver<Vec<u8>>) {
     while let Some(letter) = letters.recv().await {
         if pipe.write_all(&letter).await.is_err() {
             return;
@@ -154,7 +158,7 @@ struct Answering {
 }
 
 impl Answering {
-    async fn receive(self, pipe: pipe::Receiver) {
+    async fn receive(self, pipe: impl AsyncRead + Unpin) {
         let mut reader = BufReader::new(pipe);
         let mut message = Vec::new();
         loop {

@@ -35,6 +35,7 @@
 //! | `page` | what a page looks like: [`Page`], [`Send`], [`Times`] |
 //! | `browser` | the user's Chromium: [`Browser`], its profile, [`Browser::open_window`] |
 //! | `cookies` | logins from a file that the user names |
+//! | `profile` | the folder of a profile: closed to others, used by one process |
 //! | `chromium` | the process: started, controlled through a pipe, ended |
 //! | `connection` | the DevTools protocol on that pipe |
 //! | `tab` | the open page, and the script that operates it (`hand.js`) |
@@ -42,6 +43,7 @@
 //! | `conversation` | what the page has seen, and what is new to it |
 //! | `driver`, `provider` | requests on the page, and [`BrowserProvider`] |
 //! | `trouble` | errors, each with what to do about it |
+//! | `unsupported` | Windows, where no browser is started |
 //!
 //! Guarantees:
 //!
@@ -56,7 +58,13 @@
 //!   exits when the pipe closes, however this process ends.
 //! - Cookies are never logged, and appear in no error and no debug output.
 
+#![cfg_attr(
+    windows,
+    expect(dead_code, reason = "no browser is started on Windows")
+)]
+
 mod browser;
+#[cfg(unix)]
 mod chromium;
 mod connection;
 mod conversation;
@@ -64,10 +72,17 @@ mod cookies;
 mod driver;
 mod markdown;
 mod page;
+#[cfg(unix)]
+mod profile;
 mod provider;
 mod tab;
 mod tree;
 mod trouble;
+#[cfg(windows)]
+mod unsupported;
+
+#[cfg(windows)]
+use unsupported::{chromium, profile};
 
 pub use browser::{Browser, WindowError};
 pub use page::{BUILT_IN, Key, Page, Send, Times};

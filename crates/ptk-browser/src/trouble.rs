@@ -17,6 +17,13 @@ pub(crate) enum Trouble {
          `chromium` under [browser] in ptk.toml"
     )]
     NoChromium,
+    #[cfg_attr(unix, expect(dead_code, reason = "it is Windows's"))]
+    #[error(
+        "the browser was not started: pages cannot be used on Windows yet, because PTK controls \
+         Chromium by pipes that only Unix has; use ptk in WSL (Windows Subsystem for Linux), or \
+         another model"
+    )]
+    Unsupported,
     #[error("the browser was not started: {} cannot be run: {source}", .path.display())]
     NotRun {
         path: PathBuf,
@@ -98,6 +105,7 @@ impl Trouble {
     pub(crate) const fn kind(&self) -> LlmErrorKind {
         match self {
             Self::NoChromium
+            | Self::Unsupported
             | Self::NoScreen
             | Self::NotRun { .. }
             | Self::EndedAtOnce { .. }

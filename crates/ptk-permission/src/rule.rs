@@ -337,7 +337,11 @@ fn is_open_word(word: &Word) -> bool {
 
 fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {
     let text = text.strip_prefix("./").unwrap_or(text);
-    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    let glob = GlobBuilder::new(text)
+        .literal_separator(true)
+        // A new file is the one that a rule names, in whatever letters.
+        .case_insensitive(cfg!(windows))
+        .build();
     let glob = glob.map_err(|_| "the text in the parentheses is not a path pattern")?;
     Ok(glob.compile_matcher())
 }

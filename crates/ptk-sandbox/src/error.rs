@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::kind::Kind;
+use crate::system::is_link_loop;
 
 /// A message shows at most this many characters of a path: it may go to a
 /// model, and a path may be as long as its writer likes.
@@ -292,16 +293,6 @@ impl PathError {
 /// this process and has no number of the system.
 pub(crate) fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
-}
-
-#[cfg(unix)]
-fn is_link_loop(error: &io::Error) -> bool {
-    rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
-}
-
-#[cfg(not(unix))]
-fn is_link_loop(_error: &io::Error) -> bool {
-    false
 }
 
 /// A path as a message shows it: on one line, and not endless.

@@ -7,17 +7,17 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use bstr::ByteSlice as _;
-use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_fs_ext::{DirEntryExt as _, DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::error::{Attempt, PathError};
 use crate::kind::Kind;
-#[cfg(unix)]
 use crate::node::Node;
 use crate::place::{Last, Place};
 use crate::read::{Metadata, reading};
 use crate::secrets::SecretFiles;
+use crate::system;
 use crate::workspace::Workspace;
 
 /// An open folder in a root of a workspace. Folders and files below it are
@@ -81,13 +81,12 @@ impl Folder {
     /// # Errors
     ///
     /// If it cannot be read.
-    #[cfg(unix)]
     pub fn nodes(&self) -> io::Result<Vec<(OsString, Node)>> {
         let mut nodes = Vec::new();
         for entry in self.dir.entries()? {
             let entry = entry?;
-            match entry.metadata() {
-                Ok(metadata) => nodes.push((entry.file_name(), Node::of(&metadata))),
+            match entry.full_metadata() {
+                Ok(metadata) => nodes.push((entry.file_name(), system::node(&metadata))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -100,10 +99,9 @@ impl Folder {
     /// # Errors
     ///
     /// If that cannot be found out.
-    #[cfg(unix)]
     pub fn node(&self, name: &OsStr) -> io::Result<Option<Node>> {
         match self.dir.symlink_metadata(name) {
-            Ok(metadata) => Ok(Some(Node::of(&metadata))),
+            Ok(metadata) => Ok(Some(system::node(&metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

@@ -49,9 +49,9 @@
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
 //! | `secrets` | the user's keys, which no tool reads or writes |
 //! | `config_folder`, `state_folder` | where PTK finds its configuration, and where it keeps its state |
+//! | `system` | what Unix and Windows do differently |
 //! | `error` | what can go wrong, and what to do about it |
 
-#[cfg(unix)]
 pub mod command;
 mod config_folder;
 pub mod confine;
@@ -73,6 +73,7 @@ mod restore;
 mod scratch;
 mod secrets;
 mod state_folder;
+mod system;
 mod target;
 mod temporary;
 pub mod walk;
@@ -95,6 +96,7 @@ pub use read::Metadata;
 pub use restore::Attributes;
 pub use scratch::{Scratch, remove_temporary_folders};
 pub use state_folder::state_folder;
+pub use system::read_exact_at;
 pub use temporary::is_temporary_name;
 pub use workspace::{Access, Workspace};
 pub use write::{Expect, Written};

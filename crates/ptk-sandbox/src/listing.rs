@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use cap_fs_ext::DirEntryExt as _;
 use cap_std::fs::{DirEntry, ReadDir};
 
 use crate::error::{Attempt, PathError};
@@ -103,7 +104,7 @@ impl Entry {
     ///
     /// If it is gone, or cannot be looked at.
     pub fn metadata(&self) -> Result<Metadata, PathError> {
-        match self.found.metadata() {
+        match self.found.full_metadata() {
             Ok(metadata) => Ok(Metadata::of(&metadata)),
             Err(error) => Err(self.place().failed(Attempt::Inspect, error)),
         }

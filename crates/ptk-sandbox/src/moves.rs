@@ -8,7 +8,8 @@ use std::path::Path;
 
 use crate::folder::Folder;
 use crate::rename::rename_new;
-use crate::restore::{Attributes, create_private_in, set_mode_in, set_time_in};
+use crate::restore::Attributes;
+use crate::system::{create_private_in, set_mode_in, set_time_in};
 use crate::workspace::{Access, Workspace};
 
 impl Workspace {
@@ -28,7 +29,6 @@ impl Workspace {
     }
 }
 
-#[cfg(unix)]
 impl Folder {
     /// Gives what has a name here a second one in another folder of the same
     /// disk. Nothing may have that yet.

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use cap_std::fs::Metadata;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::kind::Kind;
 use crate::place::{Last, Place};
+use crate::system;
 
 /// A moment, in seconds and nanoseconds since 1970.
 pub type Moment = (i64, u32);
@@ -33,34 +33,15 @@ pub struct Node {
     pub inode: u64,
 }
 
-impl Node {
-    #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        use cap_std::fs::MetadataExt as _;
-
-        let nanoseconds = |part: i64| u32::try_from(part).unwrap_or_default();
-        Self {
-            kind: Kind::of(metadata.file_type()),
-            mode: metadata.mode() & 0o7777,
-            size: metadata.len(),
-            owner: (metadata.uid(), metadata.gid()),
-            modified: (metadata.mtime(), nanoseconds(metadata.mtime_nsec())),
-            changed: (metadata.ctime(), nanoseconds(metadata.ctime_nsec())),
-            inode: metadata.ino(),
-        }
-    }
-}
-
 impl Place {
     /// What is here, without following a link at the end; `None` for nothing.
     ///
     /// # Errors
     ///
     /// If a folder above it leads outside, or must not be searched.
-    #[cfg(unix)]
     pub fn node(&self) -> Result<Option<Node>, PathError> {
         let node = self.within(Attempt::Inspect, Last::Keep, |dir, path| {
-            Ok(Node::of(&dir.symlink_metadata(path)?))
+            Ok(system::node(&dir.symlink_metadata(path)?))
         });
         match node {
             Ok(node) => Ok(Some(node)),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::error::{Attempt, PathError, shown_text};
 use crate::place::Place;
-use crate::workspace::Workspace;
+use crate::system::name_problem;
+use crate::workspace::{Root, Workspace};
 
 impl Workspace {
     /// The place that a path names. Looks at the text only: nothing is opened,
@@ -47,12 +48,15 @@ impl Workspace {
         if path == "~" || path.starts_with("~/") {
             return Err(invalid("`~` is not expanded"));
         }
-        self.locate(&self.root().join(clean))
-            .ok_or_else(|| PathError::Outside {
-                attempt: Attempt::Use,
-                path: shown_text(path),
-                allowed: self.allowed(),
-            })
+        let absolute = self.root().join(clean);
+        if let Some(reason) = self.name_problem(&absolute) {
+            return Err(invalid(reason));
+        }
+        self.locate(&absolute).ok_or_else(|| PathError::Outside {
+            attempt: Attempt::Use,
+            path: shown_text(path),
+            allowed: self.allowed(),
+        })
     }
 
     /// The place of a path that a program knows, whatever bytes are in it:
@@ -75,16 +79,32 @@ impl Workspace {
     }
 
     /// The place of an absolute path without `..`, in the innermost root that
-    /// holds it.
+    /// holds it. `None` also for a path with a name that must not be used.
     pub(crate) fn locate(&self, path: &Path) -> Option<Place> {
+        let (root, path) = self.root_of(path)?;
+        if name_problem(&root.canonical, &path).is_some() {
+            return None;
+        }
+        let relative = path.strip_prefix(&root.canonical).ok()?.to_owned();
+        Some(Place::new(self.clone(), Arc::clone(root), relative))
+    }
+
+    /// Why an absolute path in a root cannot be used.
+    fn name_problem(&self, path: &Path) -> Option<&'static str> {
+        let (root, path) = self.root_of(path)?;
+        name_problem(&root.canonical, &path)
+    }
+
+    /// The innermost root that holds an absolute path without `..`, and the
+    /// path without the links above that root.
+    fn root_of(&self, path: &Path) -> Option<(&Arc<Root>, PathBuf)> {
         let names = self.all().filter_map(|root| root.translate(path));
         let (_, path) = names.max_by_key(|(length, _)| *length)?;
         let root = self
             .all()
             .filter(|root| path.starts_with(&root.canonical))
             .max_by_key(|root| root.canonical.components().count())?;
-        let relative = path.strip_prefix(&root.canonical).ok()?.to_owned();
-        Some(Place::new(self.clone(), Arc::clone(root), relative))
+        Some((root, path))
     }
 }
 

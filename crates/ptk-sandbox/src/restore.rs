@@ -1,18 +1,16 @@
 //! Putting back what was there: files, links and folders with their
 //! permissions and times. No link at the end of a path is followed.
 
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use cap_std::fs::{Dir, Permissions};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::kind::Kind;
 use crate::node::{Moment, Node};
 use crate::place::{Last, Place};
+use crate::system::{create_private_in, give, set_mode_in, set_time_in};
 use crate::target::sync_folder;
 use crate::temporary::{Temporary, Visibility};
 use crate::write::Expect;
@@ -130,70 +128,5 @@ impl From<&Node> for Attributes {
             modified: node.modified,
             owner: node.owner,
         }
-    }
-}
-
-#[cfg(unix)]
-fn give(file: &File, attributes: &Attributes) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-
-    use rustix::fs::{Gid, Uid, fchown, futimens};
-
-    let new = file.metadata()?;
-    let (user, group) = attributes.owner;
-    let mut mode = attributes.mode;
-    if (new.uid(), new.gid()) != attributes.owner {
-        let owner = (Uid::from_raw(user), Gid::from_raw(group));
-        // Only the superuser can. What runs as its owner must not run as
-        // another one.
-        if fchown(file, Some(owner.0), Some(owner.1)).is_err() {
-            mode &= 0o777;
-        }
-    }
-    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-    futimens(file, &times(attributes.modified))?;
-    Ok(())
-}
-
-#[cfg(unix)]
-pub(crate) fn create_private_in(folder: &Dir, name: &OsStr) -> io::Result<()> {
-    use cap_std::fs::{DirBuilder, DirBuilderExt as _};
-
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    folder.create_dir_with(name, &builder)
-}
-
-#[cfg(unix)]
-pub(crate) fn set_mode_in(folder: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
-    use cap_std::fs::PermissionsExt as _;
-
-    // A link that takes its place in this instant is followed, but not out of
-    // the folder.
-    folder.set_permissions(name, Permissions::from_mode(mode))
-}
-
-#[cfg(unix)]
-pub(crate) fn set_time_in(folder: &Dir, name: &OsStr, modified: Moment) -> io::Result<()> {
-    use rustix::fs::{AtFlags, utimensat};
-
-    let flags = AtFlags::SYMLINK_NOFOLLOW;
-    utimensat(folder, name, &times(modified), flags)?;
-    Ok(())
-}
-
-#[cfg(unix)]
-fn times((seconds, nanoseconds): Moment) -> rustix::fs::Timestamps {
-    use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
-
-    Timestamps {
-        last_access: Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_OMIT,
-        },
-        last_modification: Timespec {
-            tv_sec: seconds,
-            tv_nsec: nanoseconds.into(),
-        },
     }
 }

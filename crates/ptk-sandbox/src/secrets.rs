@@ -13,6 +13,7 @@ use cap_fs_ext::MetadataExt as _;
 use cap_std::fs::Metadata;
 
 use crate::config_folder::key_file;
+use crate::system::is_same_name;
 
 /// The files that no tool reads or writes.
 #[derive(Debug, Clone)]
@@ -53,6 +54,14 @@ impl Secrets {
         }
     }
 
+    /// Whether one of the files is, or would be, at this path without links.
+    pub(crate) fn are_at(&self, path: &Path) -> bool {
+        let paths = self.real_paths();
+        paths
+            .iter()
+            .any(|it| is_same_name(it.as_os_str(), path.as_os_str()))
+    }
+
     /// Where the files really are, or would be.
     pub(crate) fn real_paths(&self) -> Vec<PathBuf> {
         self.paths.iter().filter_map(|path| named(path)).collect()
@@ -68,7 +77,7 @@ impl SecretFiles {
     /// Whether a file is one of them, or has become one since they were
     /// numbered: a new one always comes under one of their names.
     pub(crate) fn hold_under(&self, name: &OsStr, metadata: &Metadata) -> bool {
-        let is_named = |path: &PathBuf| path.file_name() == Some(name);
+        let is_named = |path: &PathBuf| path.file_name().is_some_and(|it| is_same_name(it, name));
         self.hold(metadata)
             || self.paths.iter().any(is_named) && holds(&numbers(&self.paths), metadata)
     }

@@ -71,8 +71,7 @@ impl Place {
             .map_err(|error| self.failed(attempt, error))?;
         let secrets = self.workspace().secrets();
         let there = folder.symlink_metadata(name);
-        if there.is_ok_and(|there| secrets.files().hold(&there))
-            || secrets.real_paths().contains(&real.absolute())
+        if there.is_ok_and(|there| secrets.files().hold(&there)) || secrets.are_at(&real.absolute())
         {
             return Err(self.secret(attempt));
         }

@@ -6,9 +6,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::Path;
 
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, File};
 
 use crate::rename::rename_new;
+use crate::system;
 
 const PREFIX: &str = ".ptk-";
 const SUFFIX: &str = ".tmp";
@@ -60,16 +61,15 @@ pub(crate) struct Temporary<'folder, F = File> {
 
 impl<'folder> Temporary<'folder> {
     pub(crate) fn create(folder: &'folder Dir, visibility: Visibility) -> io::Result<Self> {
-        let options = writing(visibility);
+        let options = system::writing(visibility);
         Self::under_a_new_name(folder, |name| folder.open_with(name, &options))
     }
 }
 
 impl<'folder> Temporary<'folder, ()> {
     /// A link under a temporary name, wherever it leads.
-    #[cfg(unix)]
     pub(crate) fn link(folder: &'folder Dir, leads_to: &Path) -> io::Result<Self> {
-        Self::under_a_new_name(folder, |name| folder.symlink_contents(leads_to, name))
+        Self::under_a_new_name(folder, |name| system::link(folder, leads_to, name))
     }
 }
 
@@ -122,23 +122,4 @@ impl<F> Drop for Temporary<'_, F> {
             let _ = self.folder.remove_file(&self.name);
         }
     }
-}
-
-#[cfg(unix)]
-fn writing(visibility: Visibility) -> OpenOptions {
-    use cap_std::fs::OpenOptionsExt as _;
-
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(match visibility {
-        Visibility::New => 0o644,
-        Visibility::Private => 0o600,
-    });
-    options
-}
-
-#[cfg(not(unix))]
-fn writing(_visibility: Visibility) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    options
 }

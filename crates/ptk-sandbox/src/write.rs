@@ -11,6 +11,7 @@ use crate::fingerprint::{Fingerprint, Stamp};
 use crate::kind::Kind;
 use crate::place::{Last, Place};
 use crate::read::reading;
+use crate::system::{keep_permissions, may_write};
 use crate::target::{Target, sync_folder};
 use crate::temporary::{Temporary, Visibility};
 
@@ -77,7 +78,7 @@ impl Place {
                     path: self.shown(),
                 });
             }
-            (_, Some(_)) => may_write(&target).map_err(failed)?,
+            (_, Some(_)) => may_write(&target.folder, &target.name).map_err(failed)?,
             (_, None) => {}
         }
 
@@ -185,42 +186,4 @@ fn fill(file: &mut File, bytes: &[u8], old: Option<&Metadata>) -> io::Result<Sta
     }
     file.sync_all()?;
     Ok(Stamp::of_metadata(&file.metadata()?))
-}
-
-#[cfg(unix)]
-fn may_write(target: &Target) -> io::Result<()> {
-    use rustix::fs::{Access, AtFlags, accessat};
-
-    let flags = AtFlags::EACCESS;
-    accessat(&target.folder, &target.name, Access::WRITE_OK, flags)?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn may_write(_target: &Target) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
-    use cap_std::fs::{MetadataExt as _, Permissions, PermissionsExt as _};
-    use rustix::fs::{Gid, Uid, fchown};
-
-    let new = file.metadata()?;
-    let (owner, group) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-    if new.uid() != old.uid() {
-        // Only the superuser can; for others the new owner is the writer.
-        let _ = fchown(file, Some(owner), None);
-    }
-    let mut mode = old.mode() & 0o777;
-    if new.gid() != old.gid() && fchown(file, None, Some(group)).is_err() {
-        // What the old group could do, another one must not be able to.
-        mode = mode & 0o707 | (mode & 0o007) << 3 & mode;
-    }
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn keep_permissions(_file: &File, _old: &Metadata) -> io::Result<()> {
-    Ok(())
 }

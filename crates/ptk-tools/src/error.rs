@@ -5,8 +5,9 @@ use std::io;
 use ptk_protocol::{ErrorType, ToolResult};
 use ptk_sandbox::{ErrorKind, PathError};
 use ptk_undo::UndoError;
-use rustix::io::Errno;
 use serde_json::{Map, Value};
+
+use crate::system;
 
 /// The fields of a result.
 pub type Fields = Map<String, Value>;
@@ -201,12 +202,7 @@ fn may_pass(error: &io::Error) -> bool {
             | io::ErrorKind::StaleNetworkFileHandle
             | io::ErrorKind::TimedOut
     );
-    // Too many open files, here or in the whole system.
-    let full = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
-    is_busy
-        || error
-            .raw_os_error()
-            .is_some_and(|said| full.contains(&said))
+    is_busy || system::is_out_of_files(error)
 }
 
 /// A failure as a person sees it.

@@ -73,6 +73,7 @@ mod session_state;
 mod shared;
 mod signature;
 mod snippet_format;
+mod system;
 mod tool;
 pub mod tools;
 mod typed;

@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use ptk_sandbox::{Scratch, private_file};
+use ptk_sandbox::{Scratch, private_file, read_exact_at};
 
 use crate::ToolError;
 
@@ -176,7 +175,7 @@ impl OutputWriter {
 
     /// Reads what was written, from this byte on.
     pub(crate) fn read_exact_at(&self, bytes: &mut [u8], from: u64) -> io::Result<()> {
-        self.file.read_exact_at(bytes, from)
+        read_exact_at(&self.file, bytes, from)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::packs::Packs;
 use crate::state::Content;
+use crate::system;
 
 /// Bytes that are copied at once.
 const PIECE: usize = 128 * 1024;
@@ -114,9 +115,8 @@ impl Batch<'_> {
         if all.is_empty() {
             return Ok(0);
         }
-        let folder = File::open(&self.contents.folder)?;
         if all.len() > MAX_SINGLE_SYNCS {
-            sync_disk(&folder, &all)?;
+            sync_disk(&self.contents.folder, &all)?;
         } else {
             sync_each(&all)?;
         }
@@ -124,7 +124,7 @@ impl Batch<'_> {
             fs::rename(path, name)?;
         }
         all.clear();
-        folder.sync_all()?;
+        system::sync_folder(&self.contents.folder)?;
         Ok(self.bytes.load(Ordering::Relaxed))
     }
 }
@@ -173,18 +173,19 @@ fn shares_blocks(_file: &File, _new: &File) -> bool {
 
 /// Syncs the whole disk, with all these files.
 #[cfg(target_os = "linux")]
-fn sync_disk(folder: &File, _files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
-    Ok(rustix::fs::syncfs(folder)?)
+fn sync_disk(folder: &Path, _files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sync_disk(_folder: &File, files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+fn sync_disk(_folder: &Path, files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
     sync_each(files)
 }
 
 fn sync_each(files: &[(PathBuf, PathBuf)]) -> io::Result<()> {
     for (path, _) in files {
-        File::open(path)?.sync_data()?;
+        // Windows syncs only what is open for writing.
+        File::options().write(true).open(path)?.sync_data()?;
     }
     Ok(())
 }

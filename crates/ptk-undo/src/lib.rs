@@ -54,6 +54,7 @@
 //! | `recorded` | what a command was about to change |
 //! | `layer` | what a command changed over the workspace, and bringing it there |
 //! | `tree` | the whole workspace at a moment |
+//! | `system` | what Unix and Windows do differently |
 //! | `watch`, `found` | how it becomes known what a call changes |
 //! | `record`, `settle` | a call on its way into the journal |
 //! | `text_diff` | diffs of texts, for people and models |
@@ -75,6 +76,7 @@ mod recorded;
 mod settle;
 mod state;
 mod store;
+mod system;
 mod text_diff;
 mod tree;
 mod trees;

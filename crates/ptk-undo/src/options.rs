@@ -63,9 +63,7 @@ impl Options {
 
     /// The folder for one workspace.
     pub(crate) fn folder_of(&self, workspace: &Path) -> Option<PathBuf> {
-        use std::os::unix::ffi::OsStrExt as _;
-
-        let hash = blake3::hash(workspace.as_os_str().as_bytes()).to_hex();
+        let hash = blake3::hash(workspace.as_os_str().as_encoded_bytes()).to_hex();
         let name = hash.get(..32)?;
         Some(self.folder()?.join(name))
     }

@@ -4,13 +4,13 @@
 //! others in between shows.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use bstr::{ByteSlice as _, ByteVec as _};
 use ptk_sandbox::command::{After, Aftermath, Before, Record, Recording, Records};
 use ptk_sandbox::{Attributes, Folder, Kind, Moment, Node, Workspace};
 
@@ -121,7 +121,7 @@ impl Recorded {
             if !known.insert(path.clone()) {
                 continue;
             }
-            let path = PathBuf::from(OsString::from_vec(path));
+            let path = path.into_path_buf_lossy();
             if before == Before::Uncovered {
                 uncovered.push(path);
                 continue;
@@ -153,7 +153,7 @@ impl Recorded {
             let mut left: HashMap<Vec<u8>, After> =
                 paths.map(|after| (after.path.clone(), after)).collect();
             for seen in &mut seen {
-                seen.after = left.remove(seen.path.as_os_str().as_bytes());
+                seen.after = left.remove(seen.path.as_os_str().as_encoded_bytes());
             }
         }
         Ok((seen, uncovered))
@@ -347,7 +347,7 @@ impl RecordedInspection<'_> {
                 about: about(attributes),
             },
             Before::Link { attributes, target } => State::Link {
-                target: PathBuf::from(OsStr::from_bytes(target)),
+                target: target.to_path_lossy().into_owned(),
                 about: about(attributes),
             },
             Before::Folder { attributes } => State::Folder {

@@ -2,11 +2,10 @@
 //! their own process, or by the next one if that was killed.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use bstr::ByteSlice as _;
 use ptk_sandbox::command::Aftermath;
 use ptk_sandbox::{Moment, Workspace};
 
@@ -88,11 +87,12 @@ pub(super) fn foretold(
     options: &Options,
 ) -> Option<String> {
     let names = |paths: &[Vec<u8>]| -> Vec<String> {
-        let paths = paths.iter().map(|path| Path::new(OsStr::from_bytes(path)));
-        let relative = |path| Path::strip_prefix(path, workspace.root()).unwrap_or(path);
-        paths
-            .map(|path| relative(path).display().to_string())
-            .collect()
+        let relative = |path: &Vec<u8>| {
+            let path = path.to_path_lossy();
+            let relative = path.strip_prefix(workspace.root()).unwrap_or(&path);
+            relative.display().to_string()
+        };
+        paths.iter().map(relative).collect()
     };
     let told = said(
         names(&aftermath.lost),

@@ -247,10 +247,9 @@ mod hex {
 
 /// Paths as text, or as bytes where they are not text.
 pub(crate) mod path_text {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     use std::path::{Path, PathBuf};
 
+    use bstr::ByteVec as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
@@ -263,14 +262,14 @@ pub(crate) mod path_text {
     pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
             Some(text) => to.serialize_str(text),
-            None => Text::Bytes(path.as_os_str().as_bytes().to_vec()).serialize(to),
+            None => Text::Bytes(path.as_os_str().as_encoded_bytes().to_vec()).serialize(to),
         }
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         Ok(match Text::deserialize(from)? {
             Text::Text(text) => PathBuf::from(text),
-            Text::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+            Text::Bytes(bytes) => bytes.into_path_buf_lossy(),
         })
     }
 }

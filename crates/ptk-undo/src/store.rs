@@ -13,20 +13,18 @@
 //! open/           a file for each call under way, locked by its process
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ptk_sandbox::{Moment, Workspace, write_private};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use ptk_sandbox::{Moment, Workspace, private_file, private_folder, read_exact_at, write_private};
 
 use crate::content::Contents;
 use crate::journal::{self, Line, Record, Watched};
 use crate::packs::Packs;
+use crate::system;
 use crate::tree::moment;
 use crate::{Options, UndoError};
 
@@ -104,11 +102,11 @@ impl UnderWay {
     /// Marks that the call has ended, but is not in the journal yet: other
     /// calls wait for that.
     pub(crate) fn settles(&self) {
-        use std::os::unix::fs::FileExt as _;
-
-        let end = self.file.metadata().map_or(0, |it| it.len());
+        let mut file = &self.file;
         // Without it, other calls miss it for some milliseconds.
-        let _ = self.file.write_all_at(SETTLES, end);
+        let _ = file
+            .seek(SeekFrom::End(0))
+            .and_then(|_| file.write_all(SETTLES));
     }
 
     /// Whether the call has ended, but is not in the journal yet.
@@ -129,7 +127,7 @@ impl Store {
         let root = workspace.root();
         let folder = options.folder_of(root).ok_or(UndoError::NoFolder)?;
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        create(&folder).map_err(|error| UndoError::store(&folder, error))?;
+        private_folder(&folder).map_err(|error| UndoError::store(&folder, error))?;
         let real = folder
             .canonicalize()
             .map_err(|error| UndoError::store(&folder, error))?;
@@ -147,12 +145,11 @@ impl Store {
 
     fn prepare(&self, root: &Path) -> io::Result<()> {
         for name in ["content", "trees", "open", PACKS, LAYERS] {
-            create(&self.folder.join(name))?;
+            private_folder(&self.folder.join(name))?;
         }
         let name = self.folder.join("workspace");
         if !name.exists() {
-            use std::os::unix::ffi::OsStrExt as _;
-            write_private(&name, root.as_os_str().as_bytes())?;
+            write_private(&name, root.as_os_str().as_encoded_bytes())?;
         }
         Ok(())
     }
@@ -166,8 +163,8 @@ impl Store {
     }
 
     fn lock_file(&self, name: &str) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
+        let mut options = private_file();
+        options.write(true).create(true).truncate(false);
         options.open(self.folder.join(name))
     }
 
@@ -216,8 +213,8 @@ impl Store {
 
     /// Adds a line to the journal, for a caller that holds the lock.
     pub(crate) fn append_locked(&self, line: &Line) -> io::Result<u64> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).mode(0o600);
+        let mut options = private_file();
+        options.read(true).append(true).create(true);
         let mut file = options.open(self.journal())?;
         let mut text = Vec::new();
         if ends_torn(&file)? {
@@ -352,8 +349,7 @@ fn is_abandoned(path: &Path, file: &File) -> bool {
 fn is_alive(path: &Path) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
     let pid = text.split(' ').next().and_then(|pid| pid.parse().ok());
-    let pid = pid.and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+    pid.is_some_and(system::is_process)
 }
 
 fn is_settling(path: &Path) -> bool {
@@ -368,19 +364,12 @@ pub(crate) fn now() -> u64 {
     })
 }
 
-/// Creates a folder for its owner alone.
-fn create(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Whether the last line was torn off.
 fn ends_torn(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::FileExt as _;
-
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
     if length > 0 {
-        file.read_exact_at(&mut last, length - 1)?;
+        read_exact_at(file, &mut last, length - 1)?;
     }
     Ok(last != [b'\n'])
 }

@@ -4,14 +4,13 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
 use ptk_sandbox::command::{
     Before, Command, Helper, Ignored, Policy, Protection, Protections, Recording, Records,
-    StartError, counts_shared_memory,
+    StartError, counts_shared_memory, is_supported,
 };
 use ptk_sandbox::{Scratch, Workspace};
 use serde::Serialize;
@@ -117,8 +116,14 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let findings = runtime.block_on(examine())?;
-    let undo = runtime.block_on(try_to_record())?;
+    let (findings, undo) = if is_supported() {
+        (
+            runtime.block_on(examine())?,
+            runtime.block_on(try_to_record())?,
+        )
+    } else {
+        unsupported()
+    };
     let notes = Notes::new()?;
     if args.json {
         let report = DoctorReport {
@@ -127,15 +132,39 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
             undo: &undo,
         };
         writeln!(out, "{}", serde_json::to_string(&report)?)?;
-    } else {
+    } else if is_supported() {
         print(&findings, out)?;
         notes.print(out)?;
         print_undo(&undo, out)?;
+    } else {
+        writeln!(out, "{}.", StartError::Unsupported)?;
+        writeln!(
+            out,
+            "Tools that read, search and edit files work, and what they change can be undone."
+        )?;
     }
     let is_well = findings
         .iter()
         .all(|finding| finding.state == CheckState::Protected);
     Ok(if is_well { Exit::Success } else { Exit::Failed })
+}
+
+/// What is reported where no command can be started.
+fn unsupported() -> (Vec<Finding>, Recorded) {
+    let why = Some(StartError::Unsupported.to_string());
+    let finding = |what| Finding {
+        what,
+        state: CheckState::Missing,
+        means: means(what),
+        why: why.clone(),
+        how: Some("Use ptk in WSL (Windows Subsystem for Linux)."),
+    };
+    let findings = ALL.into_iter().map(finding).collect();
+    let undo = Recorded {
+        recorded: false,
+        why,
+    };
+    (findings, undo)
 }
 
 fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
@@ -295,8 +324,9 @@ impl Scene {
     }
 }
 
-fn mode(path: &Path) -> Result<u32> {
-    Ok(fs::metadata(path)?.permissions().mode())
+fn mode(path: &Path) -> Result<Option<u32>> {
+    let place = Workspace::open(path.parent().unwrap_or(path))?.place(path)?;
+    Ok(place.node()?.map(|node| node.mode))
 }
 
 /// Runs a command that changes a file, and checks that it was recorded.

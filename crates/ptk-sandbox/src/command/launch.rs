@@ -17,7 +17,12 @@ use tokio::process::Child;
 
 use super::policy::Protections;
 use super::words::{END, Isolation, MAX_FILES, Report, Setup};
-use super::{Command, Helper, KEEPER, bare};
+use super::{Command, Helper, KEEPER, StartError, bare};
+
+/// What is written for a program to read.
+pub type ProgramInput = pipe::Sender;
+/// What a program writes.
+pub type ProgramOutput = pipe::Receiver;
 
 /// A connection to the keeper. Any thread can use it.
 #[derive(Debug, Clone)]
@@ -40,36 +45,15 @@ impl Control {
 /// Why nothing is protected where there is no helper.
 const NO_HELPER: &str = "this program does not start commands by a helper";
 
-/// Why a program does not run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// An error of the system.
-    #[error(transparent)]
-    System(#[from] io::Error),
-    /// The program was to have all protections, and can have only these.
-    #[error("The sandbox is not complete: {0}")]
-    Unprotected(Protections),
-    /// A layer could not be laid over a folder, for this reason.
-    #[error("Changes cannot be kept apart: {0}")]
-    NoLayer(String),
-    /// What it changes could not be recorded, for this reason.
-    #[error("Changes cannot be recorded: {0}")]
-    NotRecorded(String),
-    /// The helper could not go on.
-    #[error("The sandbox could not be set up: {0}")]
-    Confused(String),
-}
-
 /// A program that runs, and its keeper. Dropping it kills everything.
 #[derive(Debug)]
 pub struct Kept {
     /// The program's standard input, if it was to have one.
-    pub stdin: Option<pipe::Sender>,
+    pub stdin: Option<ProgramInput>,
     /// The program's standard output.
-    pub stdout: Option<pipe::Receiver>,
+    pub stdout: Option<ProgramOutput>,
     /// The program's standard error, unless it comes with the output.
-    pub stderr: Option<pipe::Receiver>,
+    pub stderr: Option<ProgramOutput>,
     /// Which protections it has.
     pub protections: Protections,
     control: Control,

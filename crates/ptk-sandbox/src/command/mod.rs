@@ -15,11 +15,12 @@
 //!
 //! Where there is no helper ([`Helper::find`] gave none, or the system is not
 //! Linux), the caller itself keeps the program, as far as its process group
-//! goes.
+//! goes. On Windows no program is started at all.
 //!
 //! | Module | Its one concern |
 //! |---|---|
 //! | `launch` | from a [`Command`] to a process that runs |
+//! | `start_error` | why none runs |
 //! | `words` | what keeper and caller say to each other |
 //! | `helper` | the program that [`enter`] becomes when it is asked to |
 //! | `keeper` | the life of a program and of what it started |
@@ -35,6 +36,7 @@
 //! | `cgroup` | the memory of all its processes together |
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
+//! | `unsupported` | the same on Windows, where nothing is started |
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -44,6 +46,7 @@
     )
 )]
 
+#[cfg(unix)]
 mod bare;
 #[cfg(target_os = "linux")]
 mod calls;
@@ -55,6 +58,7 @@ mod descriptors;
 mod devices;
 #[cfg(target_os = "linux")]
 mod files;
+#[cfg(unix)]
 mod grants;
 #[cfg(target_os = "linux")]
 mod helper;
@@ -64,6 +68,7 @@ mod inner;
 mod isolation;
 #[cfg(target_os = "linux")]
 mod keeper;
+#[cfg(unix)]
 mod launch;
 #[cfg(target_os = "linux")]
 mod layers;
@@ -75,8 +80,11 @@ mod policy;
 mod recorded;
 #[cfg(target_os = "linux")]
 mod rights;
+mod start_error;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(not(unix))]
+mod unsupported;
 #[cfg(target_os = "linux")]
 mod view;
 mod words;
@@ -86,9 +94,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use launch::{Control, Kept, StartError};
+#[cfg(unix)]
+pub use launch::{Control, Kept, ProgramInput, ProgramOutput};
 pub use policy::{Ignored, Layer, Limits, Missing, Policy, Protection, Protections, Provided};
 pub use recorded::{After, Aftermath, Before, Record, Recording, Records};
+pub use start_error::StartError;
+#[cfg(not(unix))]
+pub use unsupported::{Control, Kept, ProgramInput, ProgramOutput};
 pub use words::{Exit, Left, Report};
 
 /// How long processes have between `SIGTERM` and `SIGKILL`.
@@ -131,6 +143,13 @@ pub fn counts_shared_memory() -> Result<(), String> {
     return cgroup::Group::new(Limits::default()).map(drop);
     #[cfg(not(target_os = "linux"))]
     Err("only Linux has control groups".to_owned())
+}
+
+/// Whether programs can be started on this system at all. Where they cannot,
+/// [`Command::start`] fails with [`StartError::Unsupported`].
+#[must_use]
+pub const fn is_supported() -> bool {
+    cfg!(unix)
 }
 
 /// The executable that starts programs.

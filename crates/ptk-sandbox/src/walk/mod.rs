@@ -28,6 +28,7 @@ use crate::folder::{Folder, Names};
 use crate::ignore_file::Verdict;
 use crate::kind::Kind;
 use crate::place::Place;
+use crate::system::with_slashes;
 use crate::temporary::is_temporary_name;
 
 /// More threads than this wait for the disk and for each other.
@@ -146,7 +147,7 @@ impl Walk {
     /// If the folder cannot be opened.
     pub fn new(place: &Place, options: WalkOptions, rules: IgnoreRules) -> Result<Self, PathError> {
         let with_slash = |path: &Path| {
-            let mut bytes = path.as_os_str().as_encoded_bytes().to_vec();
+            let mut bytes = with_slashes(path).into_owned();
             if !bytes.ends_with(b"/") {
                 bytes.push(b'/');
             }

@@ -16,6 +16,7 @@ use crate::folder::{Folder, Names};
 use crate::ignore_file::{IgnoreFile, Verdict};
 use crate::kind::Kind;
 use crate::place::Place;
+use crate::system::with_slashes;
 
 const EXCLUDE: &str = ".git/info/exclude";
 
@@ -148,5 +149,5 @@ fn read(
     file: Option<File>,
     above: Option<Arc<IgnoreFile>>,
 ) -> Option<Arc<IgnoreFile>> {
-    IgnoreFile::read(file, folder.as_os_str().as_encoded_bytes(), above)
+    IgnoreFile::read(file, &with_slashes(folder), above)
 }

@@ -10,7 +10,6 @@ use bstr::ByteSlice as _;
 
 use crate::folder::Folder;
 use crate::kind::Kind;
-#[cfg(unix)]
 use crate::node::Node;
 use crate::read::Metadata;
 
@@ -126,7 +125,6 @@ impl WalkEntry<'_> {
     /// # Errors
     ///
     /// If that cannot be found out.
-    #[cfg(unix)]
     pub fn node(&self) -> io::Result<Option<Node>> {
         self.folder.node(&self.os_name())
     }

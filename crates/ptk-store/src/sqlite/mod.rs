@@ -15,6 +15,7 @@ mod place;
 mod queries;
 mod rows;
 mod schema;
+mod system;
 mod threads;
 mod writers;
 

@@ -1,16 +1,14 @@
 //! The file of a database: where it is, how it is created, and how it is opened
 //! to be read.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure;
+use super::{failure, system};
 use crate::StoreError;
 
 /// How long to wait for another process that writes.
@@ -53,9 +51,11 @@ impl Place {
         if let Some(folder) = self.path.parent() {
             create_folder(folder)?;
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        match options.open(&self.path) {
+        let created = system::private_file()
+            .write(true)
+            .create_new(true)
+            .open(&self.path);
+        match created {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(failure::of_system("create", &self.path, error)),
@@ -64,11 +64,7 @@ impl Place {
 
     /// Makes the file accessible only to its owner, however it was created.
     pub(super) fn close_to_others(&self) {
-        let mode = fs::metadata(&self.path).map(|file| file.permissions().mode());
-        if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-            // Another user cannot change it, and may still write.
-            let _ = fs::set_permissions(&self.path, Permissions::from_mode(0o600));
-        }
+        system::close_to_others(&self.path);
     }
 
     /// Whether the -wal file has changes that the file itself may not have yet.
@@ -125,17 +121,14 @@ impl Place {
 
 /// Creates a folder and those above it, accessible only to their owner.
 pub(super) fn create_folder(folder: &Path) -> Result<(), StoreError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder
-        .create(folder)
+    system::create_private_folder(folder)
         .map_err(|error| failure::of_system("create the folder", folder, error))
 }
 
 /// Percent-encodes a path for a URI.
 fn address(path: &Path) -> String {
     let mut address = String::new();
-    for byte in path.as_os_str().as_bytes() {
+    for byte in system::uri_path(path).iter() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
                 address.push(char::from(*byte));

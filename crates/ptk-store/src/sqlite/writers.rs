@@ -5,16 +5,15 @@
 //! which session belongs to which of these files. A session whose file is not
 //! locked, or not there, is free.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use uuid::Uuid;
 
-use super::failure;
 use super::place::{self, Place};
+use super::{failure, system};
 use crate::{SessionId, StoreError, Writer, time};
 
 /// How often another name is tried, if a process that looks for leftover files
@@ -42,8 +41,8 @@ impl Pen {
             let name = Uuid::now_v7().simple().to_string();
             let path = folder.join(&name);
             let failed = |error| failure::of_system("lock", &path, error);
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600);
+            let mut options = system::private_file();
+            options.write(true).create_new(true);
             let mut file = options.open(&path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {}
@@ -51,7 +50,7 @@ impl Pen {
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
             // Before it was locked, it may have been removed as a leftover.
-            if file.metadata().map_err(failed)?.nlink() == 0 {
+            if system::is_removed(&file.metadata().map_err(failed)?) {
                 continue;
             }
             let json = serde_json::to_vec(&this_process()).unwrap_or_default();
@@ -160,10 +159,9 @@ fn sweep(place: &Place) {
 }
 
 fn this_process() -> Writer {
-    let system = rustix::system::uname();
     Writer {
         pid: std::process::id(),
-        host: system.nodename().to_string_lossy().into_owned(),
+        host: system::machine(),
         since: time::now(),
     }
 }

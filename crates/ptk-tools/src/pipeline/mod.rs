@@ -16,6 +16,7 @@ use ptk_events::{Channel, Step, StepOutcome, ToolStep};
 use ptk_permission::Signature;
 use ptk_protocol::schema::{CheckOptions, Fault, check_with};
 use ptk_protocol::{Arguments, ErrorType, ToolResult, Toolset};
+use ptk_sandbox::command;
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -341,6 +342,11 @@ impl Call<'_> {
     ) -> Result<(), Box<ToolResult>> {
         let since = Instant::now();
         let name = &tool.spec().name;
+        if plan.command.is_some() && !command::is_supported() {
+            // Nobody is asked about what cannot be done.
+            let result = self.failure(tool, args, StartError::Unsupported.into());
+            return Err(Box::new(self.refused(Step::Permission, since, result)));
+        }
         let missing = self.missing(plan).await;
         let asking = PermissionRequest {
             tool: name,

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptk_events::OutputStream;
-use ptk_sandbox::command::{Control, Kept, Left, Report};
+use ptk_sandbox::command::{Control, Kept, Left, ProgramInput, ProgramOutput, Report};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -50,7 +49,7 @@ impl Running {
 
     /// The program's standard input and output, for a dialogue with it. The
     /// output is then not kept here.
-    pub(crate) fn talk(&mut self) -> Option<(Sender, Receiver)> {
+    pub(crate) fn talk(&mut self) -> Option<(ProgramInput, ProgramOutput)> {
         self.kept.stdin.take().zip(self.kept.stdout.take())
     }
 

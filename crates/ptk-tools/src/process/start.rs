@@ -9,7 +9,6 @@ use std::time::Instant;
 use ptk_permission::{nested_git_paths, refused_to_commands};
 use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use ptk_undo::CommandSetup;
-use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
 use crate::{CallContext, ToolError};
@@ -45,6 +44,9 @@ pub enum StartError {
     /// Its changes cannot be recorded, for this reason.
     #[error("The command was not run, because its changes could not be recorded: {0}")]
     NotRecorded(String),
+    /// No program can be started on this system.
+    #[error("The command was not run: {}", command::StartError::Unsupported)]
+    Unsupported,
     /// The system refused to start it.
     #[error("{program} cannot be started: {error}")]
     Refused {
@@ -77,6 +79,8 @@ impl From<StartError> for ToolError {
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
             )
             .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
+            StartError::Unsupported => Self::system(message)
+                .suggest("Do the work with the tools that read, search and edit files."),
             StartError::NoLayer(_) | StartError::NotRecorded(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
@@ -164,6 +168,7 @@ impl Program {
                 Err(command::StartError::Unprotected(protections)) => {
                     return Err(StartError::Unprotected(protections));
                 }
+                Err(command::StartError::Unsupported) => return Err(StartError::Unsupported),
                 Err(command::StartError::NoLayer(why)) => return Err(StartError::NoLayer(why)),
                 Err(command::StartError::NotRecorded(why)) => {
                     return Err(StartError::NotRecorded(why));
@@ -213,7 +218,7 @@ impl Program {
         match error.kind() {
             io::ErrorKind::NotFound => StartError::Missing(self.names()),
             io::ErrorKind::PermissionDenied => StartError::Denied(self.names()),
-            _ if Errno::from_io_error(&error) == Some(Errno::TOOBIG) => {
+            io::ErrorKind::ArgumentListTooLong => {
                 StartError::TooLong(self.arguments.iter().map(|argument| argument.len()).sum())
             }
             _ => self.refused(error),

@@ -6,8 +6,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ptk_sandbox::{Attributes, Folder, Kind, Node, Workspace};
@@ -19,6 +17,7 @@ use crate::content::Batch;
 use crate::journal::Change;
 use crate::state::{Content, State};
 use crate::store::Store;
+use crate::system;
 
 impl Layers {
     /// Takes all steps, or none.
@@ -117,12 +116,9 @@ impl Layers {
     }
 }
 
-/// The permission that an owner needs to read a file.
-const READABLE: u32 = 0o400;
-
 /// The name under which what was at a path waits.
 fn key(path: &Path) -> String {
-    blake3::hash(path.as_os_str().as_bytes())
+    blake3::hash(path.as_os_str().as_encoded_bytes())
         .to_hex()
         .to_string()
 }
@@ -136,9 +132,9 @@ fn keep_one(
     batch: &Batch<'_>,
 ) -> io::Result<Option<(Content, u64)>> {
     // A process that has this file under another name may write to it.
-    let is_shared = found.nlink() > 1;
-    if !is_shared && found.mode() & READABLE != READABLE {
-        fs::set_permissions(old, fs::Permissions::from_mode(0o600))?;
+    let is_shared = system::has_other_names(found);
+    if !is_shared {
+        system::make_readable(old, found)?;
     }
     let mut file = match fs::File::open(old) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),

@@ -3,10 +3,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +12,7 @@ use ptk_sandbox::{Attributes, Fingerprint, Folder, IgnoreFile, Kind, Node, Works
 use super::{Dropped, GIT, Layers, Part, marks};
 use crate::journal::Change;
 use crate::state::{NodeAttributes, State};
+use crate::system;
 
 /// The permissions that an owner needs to change what is in a folder.
 const WRITABLE: u32 = 0o700;
@@ -150,7 +148,11 @@ impl Coverage {
             return self.clone();
         }
         let rules = folder.open(OsStr::new(".gitignore")).ok();
-        let rules = IgnoreFile::read(rules, path.as_os_str().as_bytes(), self.rules.clone());
+        let rules = IgnoreFile::read(
+            rules,
+            path.as_os_str().as_encoded_bytes(),
+            self.rules.clone(),
+        );
         Self {
             is_covered: true,
             rules,
@@ -159,7 +161,7 @@ impl Coverage {
 
     /// The coverage of a folder in this one.
     fn of(&self, name: &OsStr, path: &Path) -> Self {
-        let ignores = |rules: &IgnoreFile| rules.ignores(path.as_os_str().as_bytes());
+        let ignores = |rules: &IgnoreFile| rules.ignores(path.as_os_str().as_encoded_bytes());
         let is_ignored = name == GIT || self.rules.as_deref().is_some_and(ignores);
         Self {
             is_covered: self.is_covered && !is_ignored,
@@ -423,8 +425,7 @@ impl LayerInspection<'_> {
     /// Opens a folder of the layer that its owner may not change, at once.
     fn open_up(&self, node: &Node, path: &Path) -> io::Result<()> {
         if is_closed(node) && self.attempt != Attempt::Show {
-            let open = Permissions::from_mode(node.mode | WRITABLE);
-            fs::set_permissions(self.part.upper().join(path), open)?;
+            system::set_mode(&self.part.upper().join(path), node.mode | WRITABLE)?;
         }
         Ok(())
     }

@@ -19,13 +19,16 @@
 
 mod apply;
 mod look;
+#[cfg(unix)]
+mod marks;
+#[cfg(windows)]
+#[path = "no_marks.rs"]
 mod marks;
 mod opened;
 mod show;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -37,6 +40,7 @@ pub use show::PendingChanges;
 
 use super::error::named;
 use super::store::{LAYERS, Store};
+use super::system;
 
 /// The folder of git, which commands and other processes lock against each
 /// other.
@@ -101,6 +105,9 @@ impl Layers {
         store: &Store,
         entry: &str,
     ) -> Result<Self, LayerError> {
+        if let Some(why) = system::NO_LAYERS {
+            return Err(LayerError::Impossible(why.to_owned()));
+        }
         let folder = store.path(LAYERS).join(entry);
         fs::create_dir(&folder)?;
         let layers = Self::at(workspace, folder)?;
@@ -108,7 +115,7 @@ impl Layers {
         for part in &layers.parts {
             fs::create_dir(&part.folder)?;
             fs::create_dir(part.upper())?;
-            if disk(&part.folder)? != disk(&part.root)? {
+            if system::disk(&part.folder)? != system::disk(&part.root)? {
                 clear(&layers.folder)?;
                 let root = part.root.display();
                 return Err(LayerError::Impossible(format!(
@@ -128,7 +135,6 @@ impl Layers {
 
     fn at(workspace: &Workspace, folder: PathBuf) -> io::Result<Self> {
         let made = fs::metadata(&folder)?;
-        let nanoseconds = u32::try_from(made.ctime_nsec()).unwrap_or_default();
         let parts = roots(workspace)
             .into_iter()
             .enumerate()
@@ -139,7 +145,7 @@ impl Layers {
             });
         Ok(Self {
             parts: parts.collect(),
-            start: (made.ctime(), nanoseconds),
+            start: system::changed(&made),
             used: Mutex::new(Used::NotYet),
             folder,
         })
@@ -188,11 +194,7 @@ impl Layers {
             let git = part.root.join(GIT);
             OF_GIT.iter().any(|name| {
                 let node = fs::symlink_metadata(git.join(name)).ok();
-                let moment = node.map(|node| {
-                    let nanoseconds = u32::try_from(node.ctime_nsec()).unwrap_or_default();
-                    (node.ctime(), nanoseconds)
-                });
-                moment.is_some_and(|moment| moment > self.start)
+                node.is_some_and(|node| system::changed(&node) > self.start)
             })
         });
         changed.map(|part| part.name(Path::new(GIT)).display().to_string())
@@ -289,23 +291,6 @@ fn told(paths: &[PathBuf]) -> String {
     named(paths.iter().map(|path| path.display().to_string()))
 }
 
-/// Where a folder is mounted, and on which disk. Files can be moved between
-/// folders only where both are the same.
-#[cfg(target_os = "linux")]
-fn disk(path: &Path) -> io::Result<(u64, (u32, u32))> {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-
-    let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
-    let found = statx(CWD, path, AtFlags::empty(), wanted)?;
-    Ok((found.stx_mnt_id, (found.stx_dev_major, found.stx_dev_minor)))
-}
-
-/// There are no layers elsewhere.
-#[cfg(not(target_os = "linux"))]
-fn disk(path: &Path) -> io::Result<u64> {
-    Ok(fs::metadata(path)?.dev())
-}
-
 /// Removes the layers of calls that have ended, once there are many, except for
 /// those that are named.
 pub(crate) fn clear_ended(store: &Store, open: &[String]) -> io::Result<()> {
@@ -349,7 +334,7 @@ fn clear(folder: &Path) -> io::Result<()> {
 }
 
 fn open_up(folder: &Path) -> io::Result<()> {
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    system::set_mode(folder, 0o700)?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {

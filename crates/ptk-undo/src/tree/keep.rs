@@ -1,13 +1,11 @@
 //! The contents of files that were not read yet.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use bstr::ByteSlice as _;
 use ptk_sandbox::{Fingerprint, Folder as Open, Workspace};
 
 use super::{Entry, EntryKind, Folder, Tree};
@@ -80,7 +78,7 @@ fn read(
                 if !(entry.is_file() && wants(entry)) {
                     continue;
                 }
-                let Ok(mut file) = open.open(OsStr::from_bytes(&entry.name)) else {
+                let Ok(mut file) = open.open(&entry.name.to_os_str_lossy()) else {
                     continue;
                 };
                 match what(entry, &mut file) {
@@ -111,7 +109,5 @@ fn read(
 }
 
 fn enter(workspace: &Workspace, path: &[u8]) -> io::Result<Open> {
-    workspace
-        .folder()?
-        .go_down(Path::new(OsStr::from_bytes(path)))
+    workspace.folder()?.go_down(&path.to_path_lossy())
 }

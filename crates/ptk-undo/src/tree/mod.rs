@@ -8,10 +8,9 @@ mod keep;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use bstr::ByteSlice as _;
 use ptk_sandbox::{Kind, Moment, Node};
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +136,7 @@ fn kind_of(kind: Kind) -> EntryKind {
 }
 
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
-    Path::new(OsStr::from_bytes(bytes)).to_owned()
+    bytes.to_path_lossy().into_owned()
 }
 
 impl Tree {
@@ -207,9 +206,9 @@ impl Tree {
 
     /// Whether a folder, or one above it, was passed over.
     fn is_passed_over(&self, path: &[u8]) -> bool {
-        let mut above = Path::new(OsStr::from_bytes(path)).ancestors();
-        above.any(|it| {
-            let it = it.as_os_str().as_bytes();
+        let path = path.to_path_lossy();
+        path.ancestors().any(|it| {
+            let it = it.as_os_str().as_encoded_bytes();
             self.uncovered
                 .binary_search_by(|known| (**known).cmp(it))
                 .is_ok()
@@ -231,7 +230,7 @@ fn compare(
 ) {
     let mut note = |name: &[u8], before: State, after: State| {
         if !before.is_same(&after) {
-            let path = path(&folder.path).join(OsStr::from_bytes(name));
+            let path = path(&folder.path).join(name.to_os_str_lossy());
             changes.insert(path, (before, after));
         }
     };

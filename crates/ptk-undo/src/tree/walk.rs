@@ -1,7 +1,6 @@
 //! A look at the whole workspace.
 
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -235,7 +234,7 @@ impl Look<'_> {
             (Some(known), _) => known.what.clone(),
             (None, Kind::Link) => {
                 let target = found.link_target().unwrap_or_default();
-                EntryKind::Link(target.into_os_string().into_vec().into())
+                EntryKind::Link(target.into_os_string().into_encoded_bytes().into())
             }
             (None, kind) => kind_of(kind),
         };

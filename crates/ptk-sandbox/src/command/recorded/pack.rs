@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::kind::Kind;
 use crate::node::{Moment, Node};
 use crate::restore::Attributes;
+use crate::system::read_exact_at;
 
 /// The most that a record takes without the content: two paths.
 const MAX_HEAD: usize = 64 * 1024;
@@ -155,14 +155,14 @@ impl Aftermath {
         };
         let mut size = [0; 8];
         let mut mark = MARK;
-        file.read_exact_at(&mut size, end)?;
-        file.read_exact_at(&mut mark, end + 8)?;
+        read_exact_at(file, &mut size, end)?;
+        read_exact_at(file, &mut mark, end + 8)?;
         let size = u64::from_le_bytes(size);
         let Some(start) = end.checked_sub(size).filter(|_| mark == MARK) else {
             return Ok(None);
         };
         let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
-        file.read_exact_at(&mut bytes, start)?;
+        read_exact_at(file, &mut bytes, start)?;
         let aftermath = postcard::from_bytes(&bytes);
         Ok(aftermath.ok().map(|aftermath| (aftermath, start)))
     }

@@ -1,8 +1,9 @@
 //! The search for programs.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::system;
 
 /// The folders in which programs are looked for.
 #[derive(Debug, Clone, Default)]
@@ -44,5 +45,5 @@ fn path() -> Vec<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     let metadata = path.metadata();
-    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    metadata.is_ok_and(|metadata| metadata.is_file() && system::may_run(&metadata))
 }

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ptk_sandbox::command::{ProgramInput, ProgramOutput};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::timeout;
 
 use super::answers;
@@ -50,8 +50,8 @@ struct Asked {
 }
 
 pub(super) struct Talk<'a> {
-    to: Sender,
-    from: Frames<Receiver>,
+    to: ProgramInput,
+    from: Frames<ProgramOutput>,
     folders: Value,
     documents: Vec<Document>,
     asked: HashMap<u64, Asked>,
@@ -65,7 +65,7 @@ pub(super) struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     pub(super) fn new(
-        (to, from): (Sender, Receiver),
+        (to, from): (ProgramInput, ProgramOutput),
         folder: &Path,
         documents: Vec<Document>,
         heard: &'a mut Heard,
