@@ -428,11 +428,13 @@ impl<'g> LarkWriter<'g> {
         }
     }
 
-    /// A lexeme with this pattern, under a name unless it is a literal.
+    /// A lexeme with this pattern, under a name unless it is a literal or has
+    /// one already.
     fn lexeme(&mut self, pattern: String) -> String {
         let is_literal = string_end(pattern.get(1..).unwrap_or_default())
             .is_some_and(|end| pattern.starts_with('"') && end + 1 == pattern.len());
-        if is_literal {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if is_literal || pattern.chars().all(is_name) {
             return pattern;
         }
         self.named("LEXEME", pattern)
