@@ -115,15 +115,15 @@ fn write_char(f: &mut impl Write, c: char, special: &[char], next: Option<char>)
         '\n' => f.write_str("\\n"),
         '\r' => f.write_str("\\r"),
         '\t' => f.write_str("\\t"),
-        '"' | '\\' if special.contains(&c) => write!(f, "\\{c}"),
-        c if special.contains(&c) || c.is_ascii_control() => {
+        '"' | '\\' | '[' | ']' if special.contains(&c) => write!(f, "\\{c}"),
+        c if special.contains(&c) || c.is_control() => {
             if is_number_next {
                 write!(f, "\\u{:04X}", u32::from(c))
             } else {
                 write!(f, "\\x{:02X}", u32::from(c))
             }
         }
-        c if c.is_control() || c == '\u{feff}' || matches!(c, '\u{2028}' | '\u{2029}') => {
+        '\u{feff}' | '\u{2028}' | '\u{2029}' => {
             write!(f, "\\u{:04X}", u32::from(c))
         }
         c => f.write_char(c),
