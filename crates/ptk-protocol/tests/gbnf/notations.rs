@@ -81,7 +81,7 @@ fn a_list_of_calls_is_divided_into_tags() {
             .unwrap();
         let pointer = "/format/elements/1/elements/1/elements/1/elements";
         let parts = tag.pointer(pointer).unwrap();
-        let text = |part: &Value| part["value"].as_str().unwrap().to_owned();
+        let text = |part: &Value| part["value"].as_str().unwrap_or_default().to_owned();
         let first = &parts[1]["tags"][1];
         let args = "{}";
         let call = format!(
