@@ -61,11 +61,9 @@ impl Gbnf {
             match stack.last().copied() {
                 None | Some(Item::Part(Part::Class(_))) => {
                     ready.push(stack);
-                    continue;
                 }
                 Some(Item::Text(text)) if !text.is_empty() => {
                     ready.push(stack);
-                    continue;
                 }
                 Some(item) => {
                     stack.pop();

@@ -54,9 +54,9 @@ impl Gbnf {
             (Some(opening), Some(answer)) => {
                 let mut says = vec![writer.rules(answer)?];
                 if let (Some(lead), Some(calls)) = (&shape.lead, calls) {
-                    says.push(sequence(vec![writer.rules(lead)?, calls]));
+                    says.push(sequence(&[writer.rules(lead)?, calls]));
                 }
-                sequence(vec![writer.rules(opening)?, any_of(says)])
+                sequence(&[writer.rules(opening)?, any_of(says)])
             }
             _ => match calls {
                 Some(calls) => calls,
@@ -114,21 +114,21 @@ impl TagWriter<'_> {
             let list = List::of(&shape.calls, links)?;
             let tags = shape.calls.iter().zip(&list.heads);
             let tags = tags.map(|(call, head)| self.tag(head, call, list.end));
-            let tags = tags.collect::<Option<_>>()?;
+            let tags: Vec<Value> = tags.collect::<Option<_>>()?;
             let mut list_of_calls = vec![text(list.open)];
-            list_of_calls.push(with_separator(tags, list.separator));
+            list_of_calls.push(with_separator(&tags, list.separator));
             if !list.close.is_empty() {
                 list_of_calls.push(text(list.close));
             }
-            return Some(sequence(list_of_calls));
+            return Some(sequence(&list_of_calls));
         }
         let tags = shape.calls.iter().map(|call| {
             let frame = &call.frame;
             self.tag(&frame.before, call, &frame.after)
         });
-        let tags = tags.collect::<Option<_>>()?;
+        let tags: Vec<Value> = tags.collect::<Option<_>>()?;
         Some(match &shape.several {
-            Several::Each(separator) => with_separator(tags, separator),
+            Several::Each(separator) => with_separator(&tags, separator),
             Several::None | Several::List(_) => any_of(tags),
         })
     }
@@ -186,7 +186,7 @@ fn text(text: &str) -> Value {
     json!({"type": "const_string", "value": text})
 }
 
-fn sequence(elements: Vec<Value>) -> Value {
+fn sequence(elements: &[Value]) -> Value {
     json!({"type": "sequence", "elements": elements})
 }
 
@@ -201,7 +201,7 @@ fn any_of(mut formats: Vec<Value>) -> Value {
     }
 }
 
-fn with_separator(tags: Vec<Value>, separator: &str) -> Value {
+fn with_separator(tags: &[Value], separator: &str) -> Value {
     json!({
         "type": "tags_with_separator",
         "tags": tags,
