@@ -231,11 +231,12 @@ impl<'g> LarkWriter<'g> {
     fn calls(&mut self) -> Option<(&'g str, String)> {
         let grammar = self.grammar;
         let (calls, several) = (&grammar.shape.calls, &grammar.shape.several);
-        let (head, names) = divided(heads(calls))?;
+        let (head, names) = divided(&heads(calls))?;
         let after = calls.first()?.frame.after.as_str();
         let most = MAX_CALLS - 1;
         if let Several::List(links) = several {
-            let (link, next_names) = divided(links.iter().map(String::as_str).collect())?;
+            let links: Vec<&str> = links.iter().map(String::as_str).collect();
+            let (link, next_names) = divided(&links)?;
             // What all that may follow begins with is a lexeme of its own.
             let (end, close) = after.split_at_checked(shared(link, after))?;
             let link = link.strip_prefix(end)?;
@@ -478,15 +479,14 @@ impl<'g> LarkWriter<'g> {
             return all;
         }
         let known = self.marked.iter().find(|(marks, _)| *marks == text.without);
-        let marked = match known {
-            Some((_, name)) => name.clone(),
-            None => {
-                let marks = text.without.iter().map(|mark| in_any_case(mark));
-                let marks = marks.collect::<Vec<_>>().join("|");
-                let name = self.named("MARKED", format!("/(?s:.*)({marks})(?s:.*)/"));
-                self.marked.push((Arc::clone(&text.without), name.clone()));
-                name
-            }
+        let marked = if let Some((_, name)) = known {
+            name.clone()
+        } else {
+            let marks = text.without.iter().map(|mark| in_any_case(mark));
+            let marks = marks.collect::<Vec<_>>().join("|");
+            let name = self.named("MARKED", format!("/(?s:.*)({marks})(?s:.*)/"));
+            self.marked.push((Arc::clone(&text.without), name.clone()));
+            name
         };
         format!("{all} & ~{marked}")
     }
@@ -497,8 +497,8 @@ const EMPTY: &str = "\"\"";
 
 /// Divides texts into what all of them begin with, and the rest of each.
 /// `None` if the rest of one begins as that of another.
-fn divided(texts: Vec<&str>) -> Option<(&str, Vec<&str>)> {
-    let common = common_prefix(&texts);
+fn divided<'a>(texts: &[&'a str]) -> Option<(&'a str, Vec<&'a str>)> {
+    let common = common_prefix(texts);
     let head = texts.first()?.get(..common)?;
     let rests: Vec<&str> = texts.iter().filter_map(|text| text.get(common..)).collect();
     are_prefix_free(rests.clone()).then_some((head, rests))
