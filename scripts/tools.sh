@@ -194,14 +194,14 @@ set_installed() {
     cat "$@" | sha256sum >"$place/installed"
 }
 
-# python_packages PLACE NAME: just what scripts/clients/NAME.txt pins, in an
-# environment of its own.
+# python_packages PLACE NAME ARGUMENT…: just what scripts/clients/NAME.txt pins, in
+# an environment of its own. Further arguments are for pip.
 python_packages() {
     is_installed "$1" "$pins/$2.txt" && return
     say "Installing the packages of scripts/clients/$2.txt (once)"
     rm -rf "${servers:?}/$1"
     mkdir -p "$(dirname "$servers/$1")"
-    pip_into "$1" install --require-hashes --requirement "$pins/$2.txt" ||
+    pip_into "$1" install --require-hashes "${@:3}" --requirement "$pins/$2.txt" ||
         fail "scripts/clients/$2.txt could not be installed; that needs the network, once"
     set_installed "$1" "$pins/$2.txt"
 }
@@ -250,6 +250,9 @@ need_clients() {
     python_packages clients/litellm litellm
     node_packages clients/node node
 }
+
+# The engines that read grammars for other servers, in $servers/grammars.
+need_grammar_engines() { python_packages grammars grammars --no-deps; }
 
 # Agents that write code, in $servers/clients/agents. Sets PTK_TEST_CLIENTS.
 need_agents() {

@@ -6,6 +6,7 @@ use anyhow::Result;
 use ptk_protocol::dialects::{Dialect, Registry};
 use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::format::guard::Guard;
+use ptk_protocol::gbnf::Gbnf;
 use ptk_protocol::parse::Note;
 use ptk_protocol::{
     Formatter, Grammar, Parser, PtkFormatter, Reply, Toolset, json, parse_explained,
@@ -105,6 +106,15 @@ pub(crate) fn prompt(
         formatter = formatter.with_guard(Guard::for_registry(registry)?);
     }
     Ok(formatter.system_prompt(tools))
+}
+
+/// The grammar of replies with calls of these tools, if there is one.
+pub(crate) fn reply_grammar(
+    registry: &Registry,
+    tools: &Toolset,
+    dialect: &str,
+) -> Result<Option<Gbnf>> {
+    Ok(Gbnf::of_reply(tools, registry.get(dialect)?))
 }
 
 /// JSON without line breaks; those in strings are escaped already.

@@ -173,6 +173,21 @@ pub enum Constraint {
     /// By that, and by
     /// [`ResponseFormat::Grammar`](crate::ResponseFormat::Grammar).
     Grammar,
+    /// By those, and by
+    /// [`ResponseFormat::StructuralTag`](crate::ResponseFormat::StructuralTag).
+    StructuralTag,
+}
+
+impl Constraint {
+    /// The constraint to try after a server refused this one: a grammar in the
+    /// place of a structural tag, and none in the place of the others.
+    #[must_use]
+    pub const fn weaker(self) -> Self {
+        match self {
+            Self::StructuralTag => Self::Grammar,
+            Self::Grammar | Self::Schema | Self::None => Self::None,
+        }
+    }
 }
 
 /// The form in which a model takes a conversation.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ptk_protocol::Toolset;
 use serde_json::{Map, Value};
 
-use crate::Message;
+use crate::{Constraint, Message};
 
 /// A request to a model. What a model does not support, its provider leaves
 /// out; [`Capabilities`](crate::Capabilities) say what that is.
@@ -117,6 +117,21 @@ pub enum ResponseFormat {
     Schema(Value),
     /// Text by this grammar (GBNF).
     Grammar(String),
+    /// Text by this structural tag (XGrammar).
+    StructuralTag(Value),
+}
+
+impl ResponseFormat {
+    /// The constraint that a model needs for it.
+    #[must_use]
+    pub const fn constraint(&self) -> Constraint {
+        match self {
+            Self::Text => Constraint::None,
+            Self::Json | Self::Schema(_) => Constraint::Schema,
+            Self::Grammar(_) => Constraint::Grammar,
+            Self::StructuralTag(_) => Constraint::StructuralTag,
+        }
+    }
 }
 
 impl Request {

@@ -1,6 +1,6 @@
 //! Constrained replies, in which no call can be malformed: by a grammar of the
-//! dialect that the model was taught, or by a JSON schema, whose JSON is rewritten
-//! in that dialect before it is parsed.
+//! dialect that the model was taught, as GBNF or as a structural tag, or by a JSON
+//! schema, whose JSON is rewritten in that dialect before it is parsed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,9 +32,8 @@ impl ReplyConstraint {
         if constraint == Constraint::None {
             return None;
         }
-        let gbnf = formatter
-            .taught()
-            .filter(|_| constraint == Constraint::Grammar);
+        let has_grammar = matches!(constraint, Constraint::Grammar | Constraint::StructuralTag);
+        let gbnf = formatter.taught().filter(|_| has_grammar);
         let gbnf = gbnf.and_then(|dialect| Some((dialect, Gbnf::of_reply(tools, dialect)?)));
         let Some((dialect, gbnf)) = gbnf else {
             return Some(Self {
@@ -50,8 +49,13 @@ impl ReplyConstraint {
             .tools(tools.clone())
             .dialect(dialect.name())
             .alone();
+        let tag = (constraint == Constraint::StructuralTag).then(|| gbnf.structural_tag());
+        let format = match tag.flatten() {
+            Some(tag) => ResponseFormat::StructuralTag(tag),
+            None => ResponseFormat::Grammar(gbnf.to_string()),
+        };
         Some(Self {
-            format: ResponseFormat::Grammar(gbnf.to_string()),
+            format,
             grammar: Some(grammar.build().ok()?),
         })
     }

@@ -3,11 +3,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptk_llm::{
-    Capabilities, Completion, Form, Memory, ModelProfile, Prices, Provider, Sampling, memory_key,
+    Capabilities, Completion, Constraint, Form, Memory, ModelProfile, Prices, Provider, Sampling,
+    memory_key,
 };
 use ptk_protocol::{Opening, Reply};
 use tokio::time::Instant;
@@ -290,6 +291,8 @@ pub struct Candidate {
     written: AtomicU32,
     /// Whether it turned out to be better taught in text.
     is_text: AtomicBool,
+    /// The constraint that is left after its server refused others.
+    constraint: Mutex<Option<Constraint>>,
     rests_until: Mutex<Option<Instant>>,
     /// The last approach, with the name and mode it was determined for.
     cached: Mutex<Option<CachedApproach>>,
@@ -313,6 +316,7 @@ impl Candidate {
             learned: OnceLock::new(),
             written: AtomicU32::new(0),
             is_text: AtomicBool::new(false),
+            constraint: Mutex::new(None),
             rests_until: Mutex::new(None),
             cached: Mutex::new(None),
         }
@@ -404,7 +408,25 @@ impl Candidate {
     /// What this model can do, as far as it is known.
     fn capabilities(&self, name: Option<&str>) -> Capabilities {
         let learned = self.learned.get().copied().flatten();
-        learned.unwrap_or_else(|| self.model.provider.capabilities(name))
+        let mut can = learned.unwrap_or_else(|| self.model.provider.capabilities(name));
+        let left = *self.left_constraint();
+        can.constraint = left.unwrap_or(can.constraint);
+        can
+    }
+
+    fn left_constraint(&self) -> MutexGuard<'_, Option<Constraint>> {
+        self.constraint
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Constrains the model less from now on, because its server refused this
+    /// constraint. Returns the one that is left.
+    pub fn weaken(&self, refused: Constraint) -> Constraint {
+        let weaker = refused.weaker();
+        *self.left_constraint() = Some(weaker);
+        self.forget_approach();
+        weaker
     }
 
     /// Whether its server confirms that the model is shown its tools.

@@ -187,6 +187,7 @@ impl Session {
             if !is_final {
                 request.format = self.engine.format(&config, self.log.turn.unusable);
             }
+            effort.constraint = request.format.constraint();
             let entry = self.log.entry(self.began(&config, iteration, shown));
             self.log.append(vec![entry]).await?;
             let provider = &**config.candidate.provider();

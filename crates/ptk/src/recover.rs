@@ -2,7 +2,7 @@
 //! less, ask it in another way, ask it again, or ask another one.
 
 use ptk_events::EventKind;
-use ptk_llm::{Completion, LlmError, LlmErrorKind};
+use ptk_llm::{Completion, Constraint, LlmError, LlmErrorKind};
 use ptk_model::{Attempts, Finding, Remedy};
 use ptk_protocol::{ErrorCode, Reply};
 use ptk_store::Failure;
@@ -20,6 +20,8 @@ pub(crate) struct Effort {
     pub(crate) available: Option<u64>,
     /// The error that showed this.
     pub(crate) refused: Option<RunError>,
+    /// The constraint of the last request.
+    pub(crate) constraint: Constraint,
 }
 
 impl Effort {
@@ -29,6 +31,7 @@ impl Effort {
             attempts: Attempts::new(retries),
             available: None,
             refused: None,
+            constraint: Constraint::None,
         }
     }
 }
@@ -54,6 +57,9 @@ impl Session {
                 effort.refused = Some(error.into());
                 return Ok(());
             }
+        }
+        if error.kind == LlmErrorKind::Rejected && effort.constraint != Constraint::None {
+            return self.loosen(config, effort.constraint, &error).await;
         }
         let models = &self.engine.models;
         match effort
@@ -152,6 +158,24 @@ impl Session {
         self.note_text(config, why);
         let again = "The model is asked again, with its tools told in words";
         self.begin_again(format!("{again}: {why}")).await?;
+        self.change(config.options.clone(), config.rank)
+    }
+
+    /// Asks the model again with a weaker constraint, because its server may
+    /// have refused the request for this one. The server is not sent it again.
+    async fn loosen(
+        &mut self,
+        config: &TurnConfig,
+        refused: Constraint,
+        error: &LlmError,
+    ) -> Result<(), RunError> {
+        let left = match config.candidate.weaken(refused) {
+            Constraint::None => "without a constraint",
+            _ => "with a grammar in the place of a structural tag",
+        };
+        tracing::warn!(%error, left, "the model is asked again");
+        self.begin_again(format!("The model is asked again, {left}: {error}"))
+            .await?;
         self.change(config.options.clone(), config.rank)
     }
 

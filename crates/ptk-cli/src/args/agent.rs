@@ -116,8 +116,8 @@ impl From<ModeName> for ptk::Mode {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct ModelArgs {
     /// Provider of the model: a service such as `openai`, `anthropic`,
-    /// `ai-studio`, `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or
-    /// `lmstudio`, the URL of an OpenAI-compatible server, `cmd:COMMAND`, or
+    /// `ai-studio`, `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm`,
+    /// `sglang` or `lmstudio`, the URL of an OpenAI-compatible server, `cmd:COMMAND`, or
     /// `script:FILE` for scripted replies; docs/models.md lists all
     #[arg(
         long,

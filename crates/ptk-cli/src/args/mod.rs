@@ -385,12 +385,28 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_enum, default_value_t = PromptStyle::Full)]
     pub(crate) style: PromptStyle,
 
-    /// Print {"dialect", "style", "prompt"} as JSON
+    /// Print the grammar of replies instead, in this notation
+    #[arg(long, value_enum, value_name = "NOTATION", conflicts_with = "style")]
+    pub(crate) grammar: Option<Notation>,
+
+    /// Print {"dialect", "style", "prompt"} as JSON, or {"dialect", "notation",
+    /// "grammar", "outside"}
     #[arg(long)]
     pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// How a grammar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Notation {
+    /// GBNF, for llama.cpp; also for vLLM and SGLang
+    Gbnf,
+    /// A structural tag of XGrammar, for vLLM and SGLang
+    StructuralTag,
+    /// Lark with the extensions of llguidance, for servers that use it
+    Lark,
 }
 
 /// How much the prompt says about each tool.
@@ -511,7 +527,8 @@ Examples:
 const PROMPT_EXAMPLES: &str = "\
 Examples:
   ptk prompt --tool-defs examples/tools.json
-  ptk prompt --tool-defs examples/tools.json --dialect xml --style signature";
+  ptk prompt --tool-defs examples/tools.json --dialect xml --style signature
+  ptk prompt --tool-defs examples/tools.json --dialect hermes --grammar gbnf";
 
 const SHOW_TOOL_EXAMPLES: &str = "\
 Examples:

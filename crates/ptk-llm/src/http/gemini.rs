@@ -55,7 +55,9 @@ impl Wire for Gemini {
                 put("responseMimeType", json!("application/json"));
                 put("responseJsonSchema", schema.clone());
             }
-            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
+            ResponseFormat::Text
+            | ResponseFormat::Grammar(_)
+            | ResponseFormat::StructuralTag(_) => {}
         }
         if !settings.is_empty() {
             body.insert("generationConfig".to_owned(), Value::Object(settings));

@@ -36,7 +36,9 @@ impl Wire for Ollama {
             ResponseFormat::Schema(schema) => {
                 body.insert("format".to_owned(), schema.clone());
             }
-            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
+            ResponseFormat::Text
+            | ResponseFormat::Grammar(_)
+            | ResponseFormat::StructuralTag(_) => {}
         }
         let mut options = Map::new();
         let mut put = |name: &str, value: Value| {

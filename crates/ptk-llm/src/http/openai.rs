@@ -94,7 +94,15 @@ impl Wire for OpenAi {
             ResponseFormat::Grammar(grammar) if self.grammar == Grammar::LlamaCpp => {
                 say("grammar", json!(grammar));
             }
-            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
+            ResponseFormat::Grammar(grammar) if self.grammar == Grammar::Sglang => {
+                say("ebnf", json!(grammar));
+            }
+            ResponseFormat::StructuralTag(tag) if self.grammar == Grammar::Sglang => {
+                say("response_format", tag.clone());
+            }
+            ResponseFormat::Text
+            | ResponseFormat::Grammar(_)
+            | ResponseFormat::StructuralTag(_) => {}
         }
         (PATH.to_owned(), written(request, model, &body))
     }
@@ -196,6 +204,8 @@ pub(super) fn vllm(format: &ResponseFormat) -> Value {
         ResponseFormat::Json => json!({"json_object": true}),
         ResponseFormat::Schema(schema) => json!({"json": schema}),
         ResponseFormat::Grammar(grammar) => json!({"grammar": grammar}),
+        // The tag itself goes as text.
+        ResponseFormat::StructuralTag(tag) => json!({"structural_tag": tag.to_string()}),
     }
 }
 

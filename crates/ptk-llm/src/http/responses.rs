@@ -81,7 +81,9 @@ impl Wire for Responses {
         put("top_p", json!(request.sampling.top_p));
         put("max_output_tokens", json!(request.max_tokens));
         match &request.format {
-            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
+            ResponseFormat::Text
+            | ResponseFormat::Grammar(_)
+            | ResponseFormat::StructuralTag(_) => {}
             ResponseFormat::Json => put("text", json!({"format": {"type": "json_object"}})),
             ResponseFormat::Schema(schema) => {
                 let format = json!({

@@ -36,8 +36,10 @@ pub enum Grammar {
     Schema,
     /// A schema or a grammar, in llama.cpp's format.
     LlamaCpp,
-    /// A schema or a grammar, in vLLM's format.
+    /// A schema, a grammar or a structural tag, in vLLM's format.
     Vllm,
+    /// The same, in SGLang's format.
+    Sglang,
 }
 
 impl Grammar {
@@ -45,7 +47,8 @@ impl Grammar {
         match self {
             Self::Unknown => Constraint::None,
             Self::Schema => Constraint::Schema,
-            Self::LlamaCpp | Self::Vllm => Constraint::Grammar,
+            Self::LlamaCpp => Constraint::Grammar,
+            Self::Vllm | Self::Sglang => Constraint::StructuralTag,
         }
     }
 }
@@ -154,6 +157,10 @@ pub const SERVICES: &[Service] = &[
     .titled("vLLM")
     .local()
     .holds(Grammar::Vllm),
+    service("sglang", Kind::OpenAi, "http://127.0.0.1:30000/v1", &[])
+        .titled("SGLang")
+        .local()
+        .holds(Grammar::Sglang),
     service("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1", &[])
         .titled("LM Studio")
         .local()

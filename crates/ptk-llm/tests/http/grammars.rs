@@ -44,6 +44,7 @@ async fn each_server_is_told_the_schema_in_its_own_words() {
         ("llama.cpp", "/response_format/schema", schema()),
         ("llama.cpp-completion", "/json_schema", schema()),
         ("vllm", "/structured_outputs/json", schema()),
+        ("sglang", "/response_format", openai.clone()),
         ("lmstudio", "/response_format", openai),
     ] {
         let body = asked(service, ResponseFormat::Schema(schema())).await;
@@ -61,6 +62,7 @@ async fn a_grammar_goes_only_to_those_that_know_it() {
         let pointer = match service.name {
             "llama.cpp" | "llama.cpp-completion" => Some("/grammar"),
             "vllm" => Some("/structured_outputs/grammar"),
+            "sglang" => Some("/ebnf"),
             _ => None,
         };
         let found = pointer.and_then(|pointer| body.pointer(pointer));
@@ -79,6 +81,26 @@ async fn a_grammar_goes_only_to_those_that_know_it() {
     }
 }
 
+#[tokio::test]
+async fn a_structural_tag_goes_only_to_those_that_know_it() {
+    let format = json!({"type": "const_string", "value": "yes"});
+    let tag = json!({"type": "structural_tag", "format": format});
+    for service in SERVICES {
+        let body = asked(service.name, ResponseFormat::StructuralTag(tag.clone())).await;
+        let found = match service.name {
+            "vllm" => Some(("/structured_outputs/structural_tag", json!(tag.to_string()))),
+            "sglang" => Some(("/response_format", tag.clone())),
+            _ => None,
+        };
+        match found {
+            Some((pointer, expected)) => {
+                assert_eq!(body.pointer(pointer), Some(&expected), "{}", service.name);
+            }
+            None => assert!(!body.to_string().contains("const_string"), "{body}"),
+        }
+    }
+}
+
 #[test]
 fn services_say_whether_they_hold_to_a_schema() {
     let held_to = |constraint| -> Vec<&str> {
@@ -92,5 +114,7 @@ fn services_say_whether_they_hold_to_a_schema() {
     let unknown = held_to(Constraint::None);
     assert_eq!(unknown, ["groq", "openrouter", "completion"]);
     let grammar = held_to(Constraint::Grammar);
-    assert_eq!(grammar, ["llama.cpp", "llama.cpp-completion", "vllm"]);
+    assert_eq!(grammar, ["llama.cpp", "llama.cpp-completion"]);
+    let tag = held_to(Constraint::StructuralTag);
+    assert_eq!(tag, ["vllm", "sglang"]);
 }

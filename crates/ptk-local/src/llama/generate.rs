@@ -107,7 +107,7 @@ struct Chooser {
 impl Chooser {
     fn new(engine: &Engine<'_>, request: &Request) -> Result<Self, Trouble> {
         let grammar = match &request.format {
-            ResponseFormat::Text => None,
+            ResponseFormat::Text | ResponseFormat::StructuralTag(_) => None,
             ResponseFormat::Json => Some(JSON.to_owned()),
             ResponseFormat::Schema(schema) => Some(by_schema(schema)),
             ResponseFormat::Grammar(grammar) => Some(grammar.clone()),

@@ -4,7 +4,10 @@
 //! is such a grammar, made from the tools and their schemas, in the notation
 //! that llama.cpp reads: of the arguments of one tool, of one call, or of a
 //! whole reply, in which the model chooses between words and calls. No call
-//! in it can be malformed or name a tool that does not exist.
+//! in it can be malformed or name a tool that does not exist. For other servers,
+//! the same grammar is written as a structural tag, as XGrammar reads it
+//! ([`Gbnf::structural_tag`]), or as Lark, as llguidance reads it
+//! ([`Gbnf::lark`]).
 //!
 //! Not all that a JSON Schema can say fits into a grammar. What does not is
 //! listed by [`Gbnf::outside`]: there the grammar is wider than the schema, and
@@ -40,14 +43,19 @@
 #[doc = include_str!("../../../../docs/grammar.md")]
 struct Page;
 
+#[cfg(any(test, feature = "invariants"))]
+mod accepts;
 mod arguments;
 mod call_schema;
+mod lark;
 mod number;
 mod part;
 mod reply;
 mod rules;
 #[cfg(any(test, feature = "invariants"))]
 mod sample;
+mod shape;
+mod structural_tag;
 mod text;
 mod write;
 
@@ -55,6 +63,8 @@ use std::sync::Arc;
 
 pub use call_schema::call_schema;
 pub use part::{Class, Part, Rule};
+use rules::Rules;
+use shape::{Several, Shape};
 
 use crate::dialects::Dialect;
 use crate::{ToolSpec, Toolset};
@@ -68,11 +78,13 @@ const MAX_ARGUMENTS: usize = MAX_SIZE / 4 * 3;
 
 /// A grammar, whose first rule stands for the whole text.
 ///
-/// It is written as GBNF by its `Display`.
+/// It is written as GBNF by its `Display`, as a structural tag by
+/// [`structural_tag`](Self::structural_tag), and as Lark by [`lark`](Self::lark).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gbnf {
     rules: Vec<Rule>,
     outside: Vec<Outside>,
+    shape: Shape,
 }
 
 /// A limit of a tool's schema that the grammar does not keep.
@@ -113,7 +125,7 @@ impl Gbnf {
     /// ```
     #[must_use]
     pub fn of_arguments(spec: &ToolSpec) -> Self {
-        let mut rules = rules::Rules::default();
+        let mut rules = Rules::default();
         let mut outside = Vec::new();
         let args =
             arguments::ArgumentRules::new(&mut rules, &mut outside, spec, MAX_ARGUMENTS).object();
@@ -129,10 +141,7 @@ impl Gbnf {
             });
             rules.object()
         };
-        Self {
-            rules: rules.finish(args),
-            outside,
-        }
+        Self::finished(rules, args, Shape::default(), outside)
     }
 
     /// Creates a grammar of one call of one of the tools, in a dialect. `None`
@@ -142,10 +151,12 @@ impl Gbnf {
     #[must_use]
     pub fn of_call(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Self> {
         let calls = reply::calls(tools, dialect)?;
-        Some(Self {
-            rules: calls.rules.finish(calls.one),
-            outside: calls.outside,
-        })
+        let shape = Shape {
+            several: Several::None,
+            ..calls.shape
+        };
+        let (rules, one) = (calls.rules, calls.one);
+        Some(Self::finished(rules, one, shape, calls.outside))
     }
 
     /// Creates a grammar of a reply: words, or calls in a dialect with words
@@ -159,6 +170,16 @@ impl Gbnf {
     #[must_use]
     pub fn of_reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Self> {
         reply::reply(tools, dialect)
+    }
+
+    /// The grammar with this root.
+    fn finished(rules: Rules, root: Part, shape: Shape, outside: Vec<Outside>) -> Self {
+        let (rules, shape) = rules.finish(root, shape);
+        Self {
+            rules,
+            outside,
+            shape,
+        }
     }
 
     /// The rules. The first one is the root.

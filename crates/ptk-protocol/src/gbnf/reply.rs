@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::arguments::ArgumentRules;
 use super::rules::Rules;
+use super::shape::{CallFrame, CallShape, Several, Shape};
 use super::text::{Ends, MarkTree};
 use super::{Gbnf, MAX_ARGUMENTS, MAX_SIZE, Outside, Part};
 use crate::dialects::{Dialect, Pattern, Registry, Writer};
@@ -16,35 +17,13 @@ use crate::parse::{REASONING, reasoning_marks};
 use crate::{Grammar, Status, ToolCall, ToolSpec, Toolset, parse};
 
 /// How many calls a reply may have, where a dialect takes several.
-const MAX_CALLS: u32 = 16;
+pub(super) const MAX_CALLS: u32 = 16;
 /// Shorter marks occur in any text.
 const MIN_MARK: usize = 3;
 /// The arguments that stand for any others while a call is written.
 const STAND_IN: &str = r#"{"ptk":0}"#;
 /// The reason that stands for any other.
 const REASON: &str = "ptk";
-
-/// The text that a dialect writes around the arguments of a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct CallFrame {
-    before: String,
-    /// The text between the arguments and the model's reason for the call,
-    /// where the form has a place for it.
-    reason: Option<String>,
-    after: String,
-}
-
-/// How several calls follow each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Several {
-    /// Only one call is allowed.
-    None,
-    /// Calls follow each other with this text between them.
-    Each(String),
-    /// Calls are in a list, with this text between the arguments of one and the
-    /// next, for each tool.
-    List(Vec<String>),
-}
 
 /// The rules of calls.
 pub(super) struct Calls {
@@ -54,6 +33,8 @@ pub(super) struct Calls {
     pub(super) one: Part,
     /// The part for as many calls as a reply may have.
     pub(super) all: Part,
+    /// The calls and how they follow each other, for other notations.
+    pub(super) shape: Shape,
 }
 
 /// Builds the rules of the calls of these tools in a dialect; `None` if it has
@@ -72,7 +53,7 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
         .ok()?;
     let mut rules = Rules::default();
     let mut outside = Vec::new();
-    let mut known: Vec<(&str, CallFrame, Part)> = Vec::new();
+    let mut known: Vec<CallShape> = Vec::new();
     for (index, spec) in tools.iter().enumerate() {
         let unknown = |keyword: &str| Outside {
             tool: spec.name.clone(),
@@ -86,14 +67,19 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
         let left = MAX_ARGUMENTS.saturating_sub(rules.size());
         let limit = rules.size() + left / (tools.len() - index);
         let args = ArgumentRules::new(&mut rules, &mut outside, spec, limit).object();
-        known.push((&spec.name, frame, args));
+        known.push(CallShape {
+            name: spec.name.clone(),
+            frame,
+            args,
+            reason: Part::text(""),
+        });
     }
     let fruitful = rules.fruitful();
-    known.retain(|(name, _, args)| {
+    known.retain(|CallShape { name, args, .. }| {
         let fits = matches!(args, Part::Rule(index) if fruitful.get(*index) == Some(&true));
         if !fits {
             outside.push(Outside {
-                tool: (*name).to_owned(),
+                tool: name.clone(),
                 path: String::new(),
                 keyword: "false".to_owned(),
             });
@@ -105,20 +91,28 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
     }
     let several = several(writer, &known);
     let one = one(&mut rules, &known);
-    let all = match several {
+    let all = match &several {
         Several::None => one.clone(),
         Several::Each(join) => {
             let next = Part::all_of([Part::text(join), one.clone()]);
             let next = next.repeated(0, Some(MAX_CALLS - 1));
             Part::all_of([one.clone(), next])
         }
-        Several::List(links) => listed(&mut rules, &known, &links),
+        Several::List(links) => listed(&mut rules, &known, links),
     };
+    for call in &mut known {
+        call.reason = reasoned(&mut rules, &call.frame);
+    }
     (rules.size() <= MAX_SIZE).then_some(Calls {
         rules,
         outside,
         one,
         all,
+        shape: Shape {
+            calls: known,
+            several,
+            ..Shape::default()
+        },
     })
 }
 
@@ -168,7 +162,7 @@ fn reason(writer: &dyn Writer, call: ToolCall, after: &str) -> Option<String> {
 }
 
 /// How the writer puts several calls together.
-fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
+fn several(writer: &dyn Writer, known: &[CallShape]) -> Several {
     let written = |names: &[&str]| {
         let calls: Vec<ToolCall> = names.iter().map(|name| stand_in(name)).collect();
         let text = writer.calls(&calls);
@@ -176,17 +170,18 @@ fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
         let parts: Vec<String> = parts.collect();
         (parts.len() == names.len() + 1).then_some(parts)
     };
-    let (Some((first, head, _)), Some((last, tail, _))) = (known.first(), known.last()) else {
+    let (Some(first), Some(last)) = (known.first(), known.last()) else {
         return Several::None;
     };
+    let (head, tail) = (&first.frame, &last.frame);
     if !writer.takes_several() {
         return Several::None;
     }
     let mut links = Vec::new();
     let mut joins = Vec::new();
-    for (name, frame, _) in known {
-        let (Some(parts), Some(others)) = (written(&[first, name, name]), written(&[last, name]))
-        else {
+    for CallShape { name, frame, .. } in known {
+        let three = written(&[&first.name, name, name]);
+        let (Some(parts), Some(others)) = (three, written(&[&last.name, name])) else {
             return Several::None;
         };
         let [before, link, again, after] = parts.as_slice() else {
@@ -210,7 +205,7 @@ fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
         }
     }
     joins.dedup();
-    let has_one_end = known.iter().all(|(_, frame, _)| frame.after == head.after);
+    let has_one_end = known.iter().all(|it| it.frame.after == head.after);
     match joins.as_slice() {
         [join] if links.is_empty() => Several::Each(join.clone()),
         [] if has_one_end => Several::List(links),
@@ -219,13 +214,10 @@ fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
 }
 
 /// A part for one call of any tool.
-fn one(rules: &mut Rules, known: &[(&str, CallFrame, Part)]) -> Part {
-    let heads: Vec<&str> = known
-        .iter()
-        .map(|(_, frame, _)| frame.before.as_str())
-        .collect();
+fn one(rules: &mut Rules, known: &[CallShape]) -> Part {
+    let heads = heads(known);
     let common = common_prefix(&heads);
-    let choices = known.iter().map(|(_, frame, args)| {
+    let choices = known.iter().map(|CallShape { frame, args, .. }| {
         let before = frame.before.get(common..).unwrap_or("");
         let reason = reasoned(rules, frame);
         Part::all_of([
@@ -242,15 +234,13 @@ fn one(rules: &mut Rules, known: &[(&str, CallFrame, Part)]) -> Part {
 }
 
 /// A part for several calls in a list.
-fn listed(rules: &mut Rules, known: &[(&str, CallFrame, Part)], links: &[String]) -> Part {
-    let heads: Vec<&str> = known
-        .iter()
-        .map(|(_, frame, _)| frame.before.as_str())
-        .collect();
+fn listed(rules: &mut Rules, known: &[CallShape], links: &[String]) -> Part {
+    let heads = heads(known);
     let links: Vec<&str> = links.iter().map(String::as_str).collect();
     let mut choice = |heads: &[&str], name: &str| {
         let common = common_prefix(heads);
-        let choices = known.iter().zip(heads).map(|((_, frame, args), head)| {
+        let choices = known.iter().zip(heads).map(|(call, head)| {
+            let CallShape { frame, args, .. } = call;
             let head = head.get(common..).unwrap_or("");
             Part::all_of([Part::text(head), args.clone(), reasoned(rules, frame)])
         });
@@ -263,9 +253,7 @@ fn listed(rules: &mut Rules, known: &[(&str, CallFrame, Part)], links: &[String]
     };
     let first = choice(&heads, "first");
     let next = choice(&links, "next");
-    let after = known
-        .first()
-        .map_or("", |(_, frame, _)| frame.after.as_str());
+    let after = known.first().map_or("", |call| call.frame.after.as_str());
     Part::all_of([
         first,
         next.repeated(0, Some(MAX_CALLS - 1)),
@@ -281,9 +269,15 @@ fn reasoned(rules: &mut Rules, frame: &CallFrame) -> Part {
     }
 }
 
+/// The texts before the arguments of these calls.
+pub(super) fn heads(calls: &[CallShape]) -> Vec<&str> {
+    let heads = calls.iter().map(|call| call.frame.before.as_str());
+    heads.collect()
+}
+
 /// How many bytes all of these texts share at their start, cut between
 /// characters.
-fn common_prefix(texts: &[&str]) -> usize {
+pub(super) fn common_prefix(texts: &[&str]) -> usize {
     let Some((first, others)) = texts.split_first() else {
         return 0;
     };
@@ -300,16 +294,18 @@ fn common_prefix(texts: &[&str]) -> usize {
 /// Builds a grammar of replies: words, or calls with words before them.
 pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf> {
     let marks = marks(&**dialect)?;
-    let (mut rules, outside, calls) = match calls(tools, dialect) {
-        Some(calls) => (calls.rules, calls.outside, Some(calls.all)),
-        None if tools.is_empty() => (Rules::default(), Vec::new(), None),
+    let (mut rules, outside, mut shape, calls) = match calls(tools, dialect) {
+        Some(calls) => (calls.rules, calls.outside, calls.shape, Some(calls.all)),
+        None if tools.is_empty() => (Rules::default(), Vec::new(), Shape::default(), None),
         None => return None,
     };
     let kept_out = || marks.iter().map(String::as_str).chain(reasoning_marks());
     let all = MarkTree::new(kept_out());
     let words = all.words(&mut rules, "words", Ends::Anywhere);
     let mut thoughts = thinking(Some(&words.any()));
-    let mut says = vec![rules.add("answer", words.some())];
+    let answer = words.some(&mut rules, "answer");
+    let mut says = vec![answer.clone()];
+    shape.answer = Some(answer);
     if let Some(calls) = calls {
         // A fence that stays open would quote the calls.
         let fences = ["```", "~~~"].into_iter();
@@ -317,16 +313,15 @@ pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf>
         let lead = all.words(&mut rules, "lead", Ends::AtLineStart).any();
         // Where the prompt opened the thoughts, they are only closed.
         thoughts.push(Part::all_of([lead.clone(), Part::one_of(thinking(None))]));
-        says.push(Part::all_of([lead, calls]));
+        says.push(Part::all_of([lead.clone(), calls]));
+        shape.lead = Some(lead);
     }
     let blank = rules.blank();
     let thoughts = Part::all_of([Part::one_of(thoughts), blank.clone()]);
-    let thoughts = rules.add("thoughts", thoughts);
-    let root = Part::all_of([blank, thoughts.optional(), Part::one_of(says)]);
-    Some(Gbnf {
-        rules: rules.finish(root),
-        outside,
-    })
+    let thoughts = rules.add("thoughts", thoughts).optional();
+    shape.opening = Some(Part::all_of([blank.clone(), thoughts.clone()]));
+    let root = Part::all_of([blank, thoughts, Part::one_of(says)]);
+    Some(Gbnf::finished(rules, root, shape, outside))
 }
 
 /// Parts for these words between the tags around reasoning, or for the closing

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::shape::{FreeText, Shape};
 use super::write::write_rule;
 use super::{Class, Part, Rule, number};
 
@@ -17,6 +18,8 @@ pub(super) struct Rules {
     all: Vec<Rule>,
     names: HashSet<String>,
     shared: HashMap<&'static str, usize>,
+    /// What the rules of free text stand for.
+    texts: HashMap<usize, FreeText>,
     size: usize,
 }
 
@@ -26,6 +29,7 @@ impl Default for Rules {
             all: Vec::new(),
             names: HashSet::new(),
             shared: HashMap::new(),
+            texts: HashMap::new(),
             size: 0,
         };
         rules.reserve("root");
@@ -79,6 +83,12 @@ impl Rules {
         let index = self.reserve(name);
         self.fill(index, part);
         Part::Rule(index)
+    }
+
+    /// Records which free text a rule stands for: a notation with regular
+    /// expressions needs no rules for it.
+    pub(super) fn describe(&mut self, index: usize, text: FreeText) {
+        self.texts.insert(index, text);
     }
 
     /// Adds a rule that is shared by its name.
@@ -235,12 +245,16 @@ impl Rules {
         }
     }
 
-    /// Returns the rules that the root needs, without parts that no text fits.
-    pub(super) fn finish(mut self, root: Part) -> Vec<Rule> {
+    /// Returns the rules that the root needs, without parts that no text fits,
+    /// and the shape, whose parts are parts of the root.
+    pub(super) fn finish(mut self, root: Part, mut shape: Shape) -> (Vec<Rule>, Shape) {
         self.fill(0, root);
         let fruitful = self.fruitful();
         for rule in &mut self.all {
             prune(&mut rule.part, &fruitful);
+        }
+        for part in shape.parts_mut() {
+            prune(part, &fruitful);
         }
         let mut places: Vec<Option<usize>> = vec![None; self.all.len()];
         let mut kept = Vec::new();
@@ -263,7 +277,15 @@ impl Rules {
         for rule in &mut kept {
             renumber(&mut rule.part, &places);
         }
-        kept
+        for part in shape.parts_mut() {
+            renumber(part, &places);
+        }
+        let texts = self.texts.into_iter().filter_map(|(index, text)| {
+            let place = places.get(index).copied().flatten()?;
+            Some((place, text))
+        });
+        shape.texts = texts.collect();
+        (kept, shape)
     }
 }
 
@@ -299,7 +321,8 @@ fn prune(part: &mut Part, fruitful: &[bool]) {
     }
 }
 
-fn needed(part: &Part, rules: &mut Vec<usize>) {
+/// Adds the rules that a part refers to itself.
+pub(super) fn needed(part: &Part, rules: &mut Vec<usize>) {
     if let Part::Rule(index) = part {
         rules.push(*index);
     }

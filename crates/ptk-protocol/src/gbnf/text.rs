@@ -2,8 +2,10 @@
 //! what may not follow it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::rules::Rules;
+use super::shape::{FreeText, TextForm};
 use super::{Class, Part};
 
 /// How much of a mark is kept out of the words. A longer beginning would take
@@ -16,6 +18,9 @@ pub(super) struct MarkTree {
     nodes: Vec<MarkTreeNode>,
     /// All characters of marks, in lower case.
     letters: BTreeSet<char>,
+    /// What is kept out of the words: the beginnings of the marks, in lower
+    /// case.
+    without: Arc<[String]>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -41,10 +46,12 @@ impl MarkTree {
     pub(super) fn new<S: AsRef<str>>(marks: impl IntoIterator<Item = S>) -> Self {
         let mut nodes = vec![MarkTreeNode::default()];
         let mut letters = BTreeSet::new();
+        let mut without = BTreeSet::new();
         for mark in marks {
             let mut at = 0;
             let mark = mark.as_ref().chars().map(|c| c.to_ascii_lowercase());
-            for c in mark.take(MAX_MARK).take_while(|c| *c != '\n') {
+            let mark: String = mark.take(MAX_MARK).take_while(|c| *c != '\n').collect();
+            for c in mark.chars() {
                 letters.insert(c);
                 let end = nodes.len();
                 let Some(node) = nodes.get_mut(at) else { break };
@@ -55,9 +62,14 @@ impl MarkTree {
             }
             if let Some(node) = nodes.get_mut(at).filter(|_| at > 0) {
                 node.is_mark = true;
+                without.insert(mark);
             }
         }
-        let mut marks = Self { nodes, letters };
+        let mut marks = Self {
+            nodes,
+            letters,
+            without: without.into_iter().collect(),
+        };
         marks.find_ways_back();
         marks
     }
@@ -122,10 +134,27 @@ impl MarkTree {
             }
             rules.fill(index, Part::one_of(choices));
         }
+        if let Some(line) = line {
+            rules.describe(
+                line,
+                self.free_text(match ends {
+                    Ends::Anywhere => TextForm::Any,
+                    Ends::AtLineStart => TextForm::Lines,
+                }),
+            );
+        }
         Words {
             marks: self,
             states,
             line,
+        }
+    }
+
+    /// The description of words without these marks.
+    fn free_text(&self, form: TextForm) -> FreeText {
+        FreeText {
+            without: Arc::clone(&self.without),
+            form,
         }
     }
 
@@ -185,9 +214,19 @@ impl Words<'_> {
         self.line.map_or(Part::NOTHING, Part::Rule)
     }
 
-    /// At least one word: the first character is not white space.
-    pub(super) fn some(&self) -> Part {
-        let blank: Vec<char> = ('\0'..='\u{3000}').filter(|c| c.is_whitespace()).collect();
-        Part::one_of(self.marks.steps(0, &self.states, None, &blank))
+    /// At least one word, as a rule of its own: the first character is not
+    /// white space.
+    pub(super) fn some(&self, rules: &mut Rules, name: &str) -> Part {
+        let steps = self.marks.steps(0, &self.states, None, &blank());
+        let index = rules.reserve(name);
+        rules.fill(index, Part::one_of(steps));
+        rules.describe(index, self.marks.free_text(TextForm::NotBlank));
+        Part::Rule(index)
     }
+}
+
+/// All white space.
+pub(super) fn blank() -> Vec<char> {
+    let all = '\0'..='\u{3000}';
+    all.filter(|c| c.is_whitespace()).collect()
 }

@@ -49,8 +49,9 @@ fn write_part(f: &mut impl Write, rules: &[Rule], part: &Part, around: Around) -
     match part {
         Part::Literal(text) => {
             f.write_char('"')?;
-            for c in text.chars() {
-                write_char(f, c, &['"', '\\'])?;
+            let mut rest = text.chars();
+            while let Some(c) = rest.next() {
+                write_char(f, c, &['"', '\\'], rest.clone().next())?;
             }
             f.write_char('"')
         }
@@ -90,11 +91,16 @@ fn write_all(
 
 fn write_class(f: &mut impl Write, class: &Class) -> fmt::Result {
     f.write_str(if class.is_negated { "[^" } else { "[" })?;
-    for (from, to) in &class.ranges {
-        write_char(f, *from, &['\\', ']', '[', '^', '-'])?;
-        if from != to {
+    let special = &['\\', ']', '[', '^', '-'];
+    let mut ranges = class.ranges.iter().peekable();
+    while let Some((from, to)) = ranges.next() {
+        let next = ranges.peek().map(|(from, _)| *from);
+        if from == to {
+            write_char(f, *from, special, next)?;
+        } else {
+            write_char(f, *from, special, None)?;
             f.write_char('-')?;
-            write_char(f, *to, &['\\', ']', '[', '^', '-'])?;
+            write_char(f, *to, special, next)?;
         }
     }
     f.write_char(']')
@@ -102,15 +108,22 @@ fn write_class(f: &mut impl Write, class: &Class) -> fmt::Result {
 
 /// Writes a character, escaped by its number where it has a meaning of its own
 /// or would be invisible.
-fn write_char(f: &mut impl Write, c: char, special: &[char]) -> fmt::Result {
+fn write_char(f: &mut impl Write, c: char, special: &[char], next: Option<char>) -> fmt::Result {
+    // XGrammar takes all digits behind `\x` for the number, llama.cpp two.
+    let is_number_next = next.is_some_and(|next| next.is_ascii_hexdigit());
     match c {
         '\n' => f.write_str("\\n"),
         '\r' => f.write_str("\\r"),
         '\t' => f.write_str("\\t"),
-        '"' | '\\' if special.contains(&c) => write!(f, "\\{c}"),
-        c if special.contains(&c) => write!(f, "\\x{:02X}", u32::from(c)),
-        c if c.is_ascii_control() => write!(f, "\\x{:02X}", u32::from(c)),
-        c if c.is_control() || c == '\u{feff}' || matches!(c, '\u{2028}' | '\u{2029}') => {
+        '"' | '\\' | '[' | ']' if special.contains(&c) => write!(f, "\\{c}"),
+        c if special.contains(&c) || c.is_control() => {
+            if is_number_next {
+                write!(f, "\\u{:04X}", u32::from(c))
+            } else {
+                write!(f, "\\x{:02X}", u32::from(c))
+            }
+        }
+        '\u{feff}' | '\u{2028}' | '\u{2029}' => {
             write!(f, "\\u{:04X}", u32::from(c))
         }
         c => f.write_char(c),

@@ -224,6 +224,8 @@ fn five_hundred_tools_fit_and_too_many_have_no_grammar() {
     let grammar = Gbnf::of_reply(&tools, &form).unwrap();
     assert_eq!(grammar.outside(), []);
     assert!(grammar.to_string().len() <= MAX_SIZE);
+    assert!(grammar.structural_tag().unwrap().to_string().len() <= 2 * MAX_SIZE);
+    assert!(grammar.lark().unwrap().len() <= MAX_SIZE);
     let mut dice = dice(17);
     for _ in 0..20 {
         assert_no_call_lost(&tools, &form, &dice.sample(&grammar));

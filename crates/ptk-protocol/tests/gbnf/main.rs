@@ -10,6 +10,7 @@
 )]
 
 mod hostile;
+mod notations;
 mod random;
 mod schemas;
 mod shapes;

@@ -56,7 +56,9 @@ proptest! {
         let mut dice = dice(seed);
         if grammar.outside().is_empty() {
             for _ in 0..4 {
-                assert_valid(&tools, "act", &dice.sample(&grammar));
+                let args = dice.sample(&grammar);
+                assert_valid(&tools, "act", &args);
+                prop_assert!(grammar.accepts(&args), "{args}");
             }
         }
     }
@@ -69,7 +71,9 @@ proptest! {
         if let Some(grammar) = Gbnf::of_call(&tools, form) {
             prop_assert!(nothing_is_lost(&grammar), "{}: {:?}", form.name(), grammar.outside());
             for _ in 0..2 {
-                assert_one_call(&tools, form, &dice.sample(&grammar));
+                let call = dice.sample(&grammar);
+                assert_one_call(&tools, form, &call);
+                prop_assert!(grammar.accepts(&call), "{call}");
             }
         }
     }
@@ -81,7 +85,9 @@ proptest! {
         let form = &forms[dice.choose(forms.len())];
         if let Some(grammar) = Gbnf::of_reply(&tools, form) {
             for _ in 0..2 {
-                assert_no_call_lost(&tools, form, &dice.sample(&grammar));
+                let reply = dice.sample(&grammar);
+                assert_no_call_lost(&tools, form, &reply);
+                prop_assert!(grammar.accepts(&reply), "{reply}");
             }
         }
     }

@@ -187,3 +187,20 @@ fn a_schema_of_calls_takes_calls_and_answers_only() {
         );
     }
 }
+
+/// XGrammar takes all digits behind `\x` for the number of a character.
+#[test]
+fn no_digit_follows_the_number_of_a_character() {
+    let tools = toolset([tool(
+        "act",
+        json!({"type": "object", "properties": {"\u{7f}a": {"enum": ["\u{1f}0", "[f]"]}}}),
+    )]);
+    for form in dialects_with(Gbnf::of_reply) {
+        let grammar = Gbnf::of_reply(&tools, &form).unwrap().to_string();
+        assert!(grammar.contains(r"\u007Fa"), "{grammar}");
+        let numbers = grammar.split(r"\x").skip(1);
+        for behind in numbers.filter_map(|number| number.chars().nth(2)) {
+            assert!(!behind.is_ascii_hexdigit(), "{}: {grammar}", form.name());
+        }
+    }
+}

@@ -1,6 +1,10 @@
 //! Models that are held to a form in which no call can be malformed.
 
-use ptk::llm::{Constraint, Delta, FinishReason, ResponseFormat};
+use futures_util::{StreamExt as _, stream};
+use ptk::llm::{
+    Capabilities, Constraint, Delta, Deltas, FinishReason, LlmError, Provider, Request,
+    ResponseFormat,
+};
 use ptk::{Hold, Mode};
 use serde_json::json;
 
@@ -21,13 +25,18 @@ async fn held(scene: &Scene, model: &Model, hold: Hold, mode: Mode) -> (String, 
     let asked = ptk::Model::new(model.clone()).hold(hold).mode(mode);
     let ptk = scene.builder(model.clone()).model(asked).build().unwrap();
     let run = ptk.execute("Read the notes", ptk.options()).await;
+    (run.content, formats(model))
+}
+
+fn formats(model: &Model) -> Vec<&'static str> {
     let requests = model.requests();
     let formats = requests.iter().map(|request| match request.format {
         ResponseFormat::Grammar(_) => "grammar",
         ResponseFormat::Schema(_) => "schema",
+        ResponseFormat::StructuralTag(_) => "structural tag",
         _ => "",
     });
-    (run.content, formats.collect())
+    formats.collect()
 }
 
 #[tokio::test]
@@ -142,4 +151,79 @@ async fn the_last_reply_is_not_held() {
     );
     let formats = model.requests().into_iter().map(|request| request.format);
     assert!(matches!(formats.last(), Some(ResponseFormat::Text)));
+}
+
+/// A server that refuses some formats.
+#[derive(Debug, Clone)]
+struct Picky {
+    model: Model,
+    refuses: fn(&ResponseFormat) -> bool,
+}
+
+impl Provider for Picky {
+    fn name(&self) -> &'static str {
+        "picky"
+    }
+
+    fn capabilities(&self, name: Option<&str>) -> Capabilities {
+        self.model.capabilities(name)
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
+        if !(self.refuses)(&request.format) {
+            return self.model.stream(request);
+        }
+        self.model.requests.lock().unwrap().push(request.clone());
+        let error = LlmError::of_status("picky", None, 400, "Invalid grammar specification");
+        stream::iter([Err(error)]).boxed()
+    }
+}
+
+/// What each of three requests is held to is what the server did not refuse
+/// before.
+#[tokio::test]
+async fn a_server_that_refuses_a_constraint_is_not_sent_it_again() {
+    let scene = Scene::new();
+    let good = call("read_file", &json!({"path": "notes.txt"}));
+    for (refuses, expected) in [
+        (
+            (|_| false) as fn(&ResponseFormat) -> bool,
+            &["structural tag", "structural tag"][..],
+        ),
+        (
+            |format| matches!(format, ResponseFormat::StructuralTag(_)),
+            &["structural tag", "grammar", "grammar"],
+        ),
+        (
+            |format| *format != ResponseFormat::Text,
+            &["structural tag", "grammar", "", ""],
+        ),
+    ] {
+        let model = model(Constraint::StructuralTag, &[&good, "Milk."]);
+        let server = Picky {
+            model: model.clone(),
+            refuses,
+        };
+        let asked = ptk::Model::new(server.clone()).hold(Hold::Always);
+        let ptk = scene.builder(server).model(asked).build().unwrap();
+        let run = ptk.execute("Read the notes", ptk.options()).await;
+        assert_eq!(run.content, "Milk.");
+        assert_eq!(formats(&model), expected);
+    }
+}
+
+/// A request that is refused for another reason is not sent for ever.
+#[tokio::test]
+async fn a_server_that_refuses_everything_ends_the_run() {
+    let scene = Scene::new();
+    let model = model(Constraint::StructuralTag, &["Milk."]);
+    let server = Picky {
+        model: model.clone(),
+        refuses: |_| true,
+    };
+    let asked = ptk::Model::new(server.clone()).hold(Hold::Always);
+    let ptk = scene.builder(server).model(asked).build().unwrap();
+    let run = ptk.execute("Read the notes", ptk.options()).await;
+    assert!(run.error.is_some(), "{run:?}");
+    assert_eq!(formats(&model), ["structural tag", "grammar", ""]);
 }
