@@ -86,6 +86,21 @@ fn main() {
         "u'a'",
         "1 ",
         "[1,\"a\":",
+        "\"a\" (",
+        "\"a\" (b) ",
+        "\"a\" b ",
+        "\"a\", b ",
+        "x {",
+        "x{,",
+        "a: b (c, ",
+        "\"a\"+//",
+        "\"a\" + /*",
+        "[\"a\"], ",
+        "[1] ",
+        "\\b",
+        "\\nabla",
+        "\\d\\n",
+        "Call (1): ",
     ] {
         let hostile = piece.repeat(MEGABYTE / piece.len());
         report(piece, &hostile);

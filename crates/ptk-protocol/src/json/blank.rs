@@ -55,6 +55,29 @@ pub(super) fn is_comment(text: &str, at: usize) -> bool {
     }
 }
 
+/// Where the operand behind a `+` begins: behind white space and comments. What
+/// stands further away is not looked for, so that many a `+` takes no longer
+/// than the text is.
+pub(super) fn operand_start(text: &str, plus: usize) -> usize {
+    const FARTHEST: usize = 1024;
+    let mut at = blank_end(text, plus + 1);
+    while at < plus + FARTHEST && is_comment(text, at) {
+        let near = text.as_bytes().get(at..).unwrap_or_default();
+        let near = near.get(..FARTHEST).unwrap_or(near);
+        let length = if near.starts_with(b"/*") {
+            let body = near.get(2..).unwrap_or_default();
+            memchr::memmem::find(body, b"*/").map(|end| end + 4)
+        } else {
+            memchr::memchr(b'\n', near)
+        };
+        match length {
+            Some(length) => at = blank_end(text, at + length),
+            None => return at,
+        }
+    }
+    at
+}
+
 /// How many back-ticks stand at `at`, if they are enough for a fence.
 pub(super) fn fence_length(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(at..)?;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::undoubled::{Doubt, doubt};
+
 /// How many bytes at the start of `text` a string can hold as they are: up to
 /// a quote, a backslash or a control character.
 pub(crate) fn plain_run(text: &[u8]) -> usize {
@@ -125,6 +127,10 @@ pub(crate) struct Decoded {
 pub(crate) struct Decoding {
     /// How far the string was read.
     pub(crate) at: usize,
+    /// Where its content starts.
+    start: usize,
+    /// The first escape that a repair may read otherwise.
+    pub(crate) doubtful: Option<usize>,
     /// The offset behind its last escape.
     pub(crate) escaped: usize,
     /// The text decoded so far.
@@ -148,6 +154,8 @@ impl Decoding {
     pub(crate) fn new(at: usize, room: usize) -> Self {
         Self {
             at,
+            start: at,
+            doubtful: None,
             escaped: at,
             text: String::with_capacity(room),
         }
@@ -171,6 +179,14 @@ impl Decoding {
             match rest.get(run) {
                 Some(b'\\') => match escape(rest.get(run..).unwrap_or_default()) {
                     Escape::Char(plain, length) => {
+                        let content = bytes.get(self.start..).unwrap_or_default();
+                        match doubt(content, self.at - self.start) {
+                            Doubt::No => {}
+                            Doubt::Yes => {
+                                self.doubtful.get_or_insert(self.at);
+                            }
+                            Doubt::Cut => return StringStop::Cut,
+                        }
                         self.text.push(plain);
                         self.at += length;
                         self.escaped = self.at;

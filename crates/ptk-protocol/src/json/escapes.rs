@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::ProblemCode;
 
+use super::undoubled::Backslashes;
 use super::writer::RepairWriter;
 
 /// The repair of an escape.
@@ -34,10 +35,11 @@ pub(super) fn copy_content(
 ) {
     let from = stretch.start;
     let content = text.get(stretch).unwrap_or_default();
+    let backslashes = Backslashes::of(content);
     let mut at = 0;
     while let Some(offset) = next_special(content, at) {
         at += offset;
-        let (length, new, code) = mend(content, at, limit);
+        let (length, new, code) = mend(content, at, limit, backslashes);
         let code = match code {
             Some(ProblemCode::UnescapedQuote) => Some(quote),
             other => other,
@@ -53,11 +55,12 @@ pub(super) fn copy_content(
 /// Writes `content`, which stands near `at` in the input, as the content of a
 /// string.
 pub(super) fn write_content(writer: &mut RepairWriter<'_>, content: &str, at: usize, limit: Limit) {
+    let backslashes = Backslashes::of(content);
     let mut done = 0;
     let mut next = 0;
     while let Some(offset) = next_special(content, next) {
         next += offset;
-        let (length, new, code) = mend(content, next, limit);
+        let (length, new, code) = mend(content, next, limit, backslashes);
         if let Some(code) = code {
             writer.note(code, at);
             writer.insert(at, content.get(done..next).unwrap_or_default());
@@ -77,10 +80,15 @@ fn next_special(content: &str, at: usize) -> Option<usize> {
 
 /// The length of the special character at `at`, and what takes its place if
 /// it cannot stay.
-fn mend(content: &str, at: usize, limit: Limit) -> (usize, String, Option<ProblemCode>) {
+fn mend(
+    content: &str,
+    at: usize,
+    limit: Limit,
+    backslashes: Backslashes,
+) -> (usize, String, Option<ProblemCode>) {
     match content.as_bytes().get(at) {
         Some(b'"') => (1, "\\\"".to_owned(), Some(ProblemCode::UnescapedQuote)),
-        Some(b'\\') => match escape(content, at, limit) {
+        Some(b'\\') => match escape(content, at, limit, backslashes) {
             EscapeRepair::Keep(length) => (length, String::new(), None),
             EscapeRepair::Replace(length, new) => (length, new, Some(ProblemCode::BadEscape)),
             EscapeRepair::Cut => (
@@ -105,7 +113,7 @@ fn escaped(control: u8) -> String {
     }
 }
 
-fn escape(content: &str, at: usize, limit: Limit) -> EscapeRepair {
+fn escape(content: &str, at: usize, limit: Limit, backslashes: Backslashes) -> EscapeRepair {
     let rest = content.get(at + 1..).unwrap_or_default();
     let Some(character) = rest.chars().next() else {
         return match limit {
@@ -114,6 +122,7 @@ fn escape(content: &str, at: usize, limit: Limit) -> EscapeRepair {
         };
     };
     match character {
+        _ if backslashes.are_literal(rest) => EscapeRepair::Replace(1, "\\\\".to_owned()),
         '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => EscapeRepair::Keep(2),
         'u' => unicode_escape(rest, limit),
         'x' => match hex(rest, 1, 2) {
@@ -121,22 +130,10 @@ fn escape(content: &str, at: usize, limit: Limit) -> EscapeRepair {
             None => EscapeRepair::Replace(1, "\\\\".to_owned()),
         },
         '\'' | '`' => EscapeRepair::Replace(1, String::new()),
-        control if control < ' ' => {
-            EscapeRepair::Replace(2, escaped(u8::try_from(control).unwrap_or(b' ')))
-        }
-        // A regular expression, a path or a shell command whose backslash was
-        // not doubled: dropping it would change what it does.
-        'd' | 's' | 'w' => EscapeRepair::Replace(1, "\\\\".to_owned()),
-        letter if letter.is_ascii_lowercase() && !is_windows_path(content) => {
-            EscapeRepair::Replace(1, String::new())
-        }
+        // Whatever else it is, a regular expression, LaTeX, a path or a shell
+        // command: to drop the backslash would change what it does.
         _ => EscapeRepair::Replace(1, "\\\\".to_owned()),
     }
-}
-
-fn is_windows_path(content: &str) -> bool {
-    let bytes = content.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1..3) == Some(b":\\")
 }
 
 /// Reads an escape whose `rest` begins with the `u`.

@@ -3,7 +3,7 @@
 //! Every look ahead ends at most three quotes further on, or at a place that
 //! is remembered, so the whole stays linear.
 
-use super::blank::{blank_end, fence_length, is_comment};
+use super::blank::{blank_end, fence_length, is_comment, operand_start};
 use super::frame::{Frame, Kind};
 use super::literals::literal;
 use super::quotes::QuoteFamily;
@@ -16,7 +16,7 @@ pub(super) enum StringPosition {
 }
 
 pub(super) struct Lookahead<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     bytes: &'a [u8],
     /// For each kind of quote: from where it was looked for, and where it is.
     closings: [Option<(usize, Option<usize>)>; QuoteFamily::COUNT],
@@ -38,7 +38,7 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    fn byte(&self, at: usize) -> Option<u8> {
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
         self.bytes.get(at).copied()
     }
 
@@ -60,6 +60,7 @@ impl<'a> Lookahead<'a> {
         }
         let mut level = stack.len().saturating_sub(1);
         let mut popped = false;
+        let mut closed_array = false;
         let mut p = next;
         loop {
             let kind = stack.get(level).map_or(Kind::Root, |frame| frame.kind);
@@ -74,6 +75,8 @@ impl<'a> Lookahead<'a> {
                 Some(b',') => {
                     let next = blank_end(self.text, p + 1);
                     return (popped && QuoteFamily::opening(self.text, next).is_some())
+                        || (closed_array && self.opens_array(next))
+                        || (plain && kind == Kind::Object && self.is_noted_key(next))
                         || self.fits_after_comma(stack, level, p + 1);
                 }
                 Some(closer @ (b'}' | b']' | b')')) => {
@@ -89,14 +92,23 @@ impl<'a> Lookahead<'a> {
                         None if closer == b')' => return false,
                         None => {}
                     }
+                    closed_array = below.is_some() && closer == b']';
                     p = blank_end(self.text, p + 1);
                 }
-                Some(_) => {
-                    return if popped {
-                        self.fits_after_closer(kind, p)
-                    } else {
-                        self.fits_after_string(kind, at, p, plain)
-                    };
+                Some(_) if popped => {
+                    return (closed_array && self.opens_array(p))
+                        || self.fits_after_closer(kind, p);
+                }
+                Some(byte) => {
+                    if self.fits_after_string(kind, at, p, plain) {
+                        return true;
+                    }
+                    let apart = p > at || byte == b'(';
+                    match self.note_end(kind, p).filter(|_| plain && apart) {
+                        Some(end) if QuoteFamily::opening(self.text, end).is_some() => return true,
+                        Some(end) => p = end,
+                        None => return false,
+                    }
                 }
             }
         }
@@ -183,7 +195,7 @@ impl<'a> Lookahead<'a> {
                 );
         }
         if self.byte(p) == Some(b'+') {
-            let operand = blank_end(self.text, p + 1);
+            let operand = operand_start(self.text, p);
             return operand >= self.bytes.len()
                 || QuoteFamily::opening(self.text, operand).is_some();
         }

@@ -28,6 +28,7 @@ mod escapes;
 mod frame;
 mod literals;
 mod lookahead;
+mod notes;
 mod numbers;
 mod quotes;
 mod repair;
@@ -37,9 +38,14 @@ mod strict;
 mod strings;
 mod structure;
 mod trusted;
+pub(crate) mod undoubled;
 mod words;
 mod writer;
 
+#[cfg(test)]
+mod backslash_tests;
+#[cfg(test)]
+mod boundary_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -24,17 +24,23 @@ pub(super) fn read(token: &str) -> Number {
     }
     let unsigned = token.strip_prefix(['+', '-']).unwrap_or(token);
     let sign = if token.starts_with('-') { "-" } else { "" };
-    if let Some(hex) = unsigned
-        .strip_prefix("0x")
-        .or_else(|| unsigned.strip_prefix("0X"))
-    {
-        return match u64::from_str_radix(hex, 16) {
-            Ok(value) if !hex.starts_with('+') => Number::Rewritten(format!("{sign}{value}")),
+    if let Some((radix, digits)) = of_radix(unsigned) {
+        return match u64::from_str_radix(digits, radix) {
+            Ok(value) if !digits.starts_with('+') => Number::Rewritten(format!("{sign}{value}")),
             _ => Number::Text,
         };
     }
     if !unsigned.contains(|c: char| c.is_ascii_digit()) {
         return Number::Text;
+    }
+    if let Some(grouped) = without_groups(unsigned) {
+        let number = format!("{sign}{grouped}");
+        let is_number = strict_length(number.as_bytes()) == number.len() && fits_reader(&number);
+        return if is_number {
+            Number::Rewritten(number)
+        } else {
+            Number::Text
+        };
     }
     let mut whole = String::with_capacity(token.len() + 3);
     whole.push_str(sign);
@@ -58,6 +64,33 @@ pub(super) fn read(token: &str) -> Number {
     } else {
         Number::Text
     }
+}
+
+/// The radix and the digits of `0x1F`, `0o17` and `0b101`.
+fn of_radix(unsigned: &str) -> Option<(u32, &str)> {
+    let (prefix, digits) = unsigned.split_at_checked(2)?;
+    let radix = match prefix {
+        "0x" | "0X" => 16,
+        "0o" | "0O" => 8,
+        "0b" | "0B" => 2,
+        _ => return None,
+    };
+    Some((radix, digits))
+}
+
+/// The number without the underscores of `1_000_000.5`. They count only between
+/// groups of three digits: `2024_01_15` is no number.
+fn without_groups(unsigned: &str) -> Option<String> {
+    let whole = unsigned.find(['.', 'e', 'E']).unwrap_or(unsigned.len());
+    let (whole, rest) = unsigned.split_at_checked(whole)?;
+    let (first, groups) = whole.split_once('_')?;
+    let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let grouped = (1..=3).contains(&first.len())
+        && are_digits(first)
+        && groups
+            .split('_')
+            .all(|group| group.len() == 3 && are_digits(group));
+    grouped.then(|| format!("{}{rest}", whole.replace('_', "")))
 }
 
 /// The length of the JSON number at the start; 0 if there is none.

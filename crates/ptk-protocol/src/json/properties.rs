@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
+use super::scan::Scanner;
 use super::{End, MAX_DEPTH, MAX_FIXES, RepairError, repair};
 
 fn any_value() -> impl Strategy<Value = Value> {
@@ -97,7 +98,25 @@ fn awkward_piece() -> impl Strategy<Value = &'static str> {
         "{\"",
         "[\"",
         "https://x.y/",
+        "\\frac",
+        "\\b",
+        "\\nabla",
+        "\\d",
+        "C:\\t",
+        "(note)",
+        " NOTE ",
+        "+ /*c*/ ",
+        "], [",
     ])
+}
+
+/// The content of a string with escapes that may stand for themselves.
+fn doubtful_string() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "\\n", "\\t", "\\r", "\\b", "\\f", "\\\\", "\\\"", "\\u00e9", "\\d", "\\alpha", "\\ ",
+        "abla", "u", "heta", "ext{", "C:", "x", " ", "é", "}", ",",
+    ]);
+    prop::collection::vec(pieces, 0..10).prop_map(|pieces| pieces.concat())
 }
 
 /// Arbitrary text made of pieces that matter to the reader.
@@ -123,6 +142,10 @@ fn assert_sound(text: &str) -> Result<(), TestCaseError> {
         parsed.is_ok(),
         "{text:?} became {:?}: {parsed:?}",
         repaired.json
+    );
+    prop_assert_eq!(
+        repair(&repaired.json).map(|again| again.json),
+        Ok(repaired.json.clone())
     );
     prop_assert!(repaired.fixes.len() <= MAX_FIXES);
     prop_assert!(
@@ -210,6 +233,20 @@ proptest! {
     #[test]
     fn any_text_of_awkward_pieces_gives_valid_json_or_an_error(text in awkward_text()) {
         assert_sound(&text)?;
+    }
+
+    /// What streams before a fault is found is what the repair keeps.
+    #[test]
+    fn what_is_settled_is_kept_by_the_repair(
+        content in doubtful_string(),
+        tail in prop::sample::select(vec!["", "\"}", "\",}", "\", \"b\": True}", "\", \"b\": \"\\q\"}"]),
+    ) {
+        let text = format!("{{\"a\": \"{content}{tail}");
+        let mut scanner = Scanner::new(0);
+        scanner.scan(&text);
+        let settled = text.get(..scanner.settled()).unwrap_or_default();
+        let json = repair(&text).unwrap().json;
+        prop_assert!(json.starts_with(settled), "{} became {}, {} had been settled", text, json, settled);
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub(super) struct Repairer<'a> {
     pub(super) joined: bool,
     /// Whether strings may be taken to quote code without escaping it.
     pub(super) embedding: bool,
+    /// Up to here, the brackets in strings without quotes have no partner, so
+    /// that not every such string looks for it anew.
+    pub(super) unpaired: usize,
     deepest: usize,
 }
 
@@ -38,6 +41,7 @@ impl<'a> Repairer<'a> {
             in_string: false,
             joined: false,
             embedding: true,
+            unpaired: 0,
             deepest: 0,
         }
     }
@@ -74,7 +78,7 @@ impl<'a> Repairer<'a> {
         match (self.kind(), self.state()) {
             (Kind::Root, FrameState::After) => self.after_root(byte)?,
             (_, FrameState::After) => self.after_value(byte)?,
-            (_, FrameState::Key) => self.key(byte),
+            (_, FrameState::Key) => self.key(byte)?,
             (_, FrameState::Colon) => self.colon(byte),
             (_, FrameState::Value) => self.value(byte)?,
         }
@@ -302,7 +306,7 @@ impl<'a> Repairer<'a> {
         self.drop_input(length + name, ProblemCode::SurroundingText);
     }
 
-    fn key(&mut self, byte: u8) {
+    fn key(&mut self, byte: u8) -> Result<(), RepairError> {
         match byte {
             b',' => self.drop_input(1, ProblemCode::ExtraComma),
             b'}' | b']' | b')' => self.close(byte),
@@ -310,6 +314,7 @@ impl<'a> Repairer<'a> {
                 self.drop_input(1, ProblemCode::ExtraCloser);
             }
             b'[' if self.stack.last().is_some_and(|top| top.count == 0) => self.become_array(),
+            b'[' if self.reopen_array()? => {}
             b'{' | b'[' => self.close_to_list(),
             b'\\' if self.byte(self.pos + 1) == Some(b'"') => {
                 self.begin_value();
@@ -323,6 +328,7 @@ impl<'a> Repairer<'a> {
             }
             _ => self.bare_key(),
         }
+        Ok(())
     }
 
     fn colon(&mut self, byte: u8) {

@@ -20,7 +20,11 @@ impl Repairer<'_> {
                 b'{' | b'[' if fence_length(self.text, self.pos + 1).is_some() => {
                     self.drop_input(1, ProblemCode::SurroundingText);
                 }
-                b'{' | b'[' | b'(' => return Ok(()),
+                b'(' => match self.label_end(self.pos) {
+                    Some(end) => self.drop_input(end - self.pos, ProblemCode::SurroundingText),
+                    None => return Ok(()),
+                },
+                b'{' | b'[' => return Ok(()),
                 b'`' => match fence_length(self.text, self.pos) {
                     Some(length) => self.skip_fence(length),
                     None => return Ok(()),
@@ -50,6 +54,10 @@ impl Repairer<'_> {
     fn find_in_prose(&mut self) -> Result<(), RepairError> {
         let end = self.look.name_end(self.pos);
         let open = blank_end(self.text, end);
+        if let Some(end) = self.label_end(open) {
+            self.drop_input(end - self.pos, ProblemCode::SurroundingText);
+            return Ok(());
+        }
         if end > self.pos && self.byte(open) == Some(b'(') && self.look.is_value(open + 1) {
             self.begin_value();
             let position = self.writer.position(self.pos);
@@ -63,6 +71,27 @@ impl Repairer<'_> {
             self.drop_input(start - self.pos, ProblemCode::SurroundingText);
         }
         Ok(())
+    }
+
+    /// Where the value begins behind a label such as the `(1)` of
+    /// `Call (1): {"a": 1}`.
+    fn label_end(&self, open: usize) -> Option<usize> {
+        const LONGEST: usize = 32;
+        let rest = self.bytes.get(open..)?;
+        let rest = rest.get(..LONGEST).unwrap_or(rest);
+        let label = rest.strip_prefix(b"(")?;
+        let length = label
+            .iter()
+            .position(|byte| !byte.is_ascii_alphanumeric())?;
+        let closer = open + 1 + length;
+        if length == 0 || self.byte(closer) != Some(b')') {
+            return None;
+        }
+        let mut next = blank_end(self.text, closer + 1);
+        if matches!(self.byte(next), Some(b':' | b'.' | b'-')) {
+            next = blank_end(self.text, next + 1);
+        }
+        matches!(self.byte(next), Some(b'{' | b'[')).then_some(next)
     }
 
     /// The first place from `from` on that looks like an object or array; one

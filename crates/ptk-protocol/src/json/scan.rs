@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::decode::{Decoded, Decoding, Escape, StringStop, escape, plain_run};
+use super::undoubled::{Doubt, doubt};
 
 /// Nesting beyond this is refused; `serde_json` refuses it at 128, and there is
 /// a bit for each bracket.
@@ -93,6 +94,8 @@ pub(crate) struct Scanner {
     state: ScanState,
     stack: Frames,
     settled: usize,
+    /// The first escape that a repair may read otherwise.
+    doubtful: Option<usize>,
     /// The members of the root object seen so far.
     pub(crate) members: Vec<Member>,
     decodes: bool,
@@ -109,6 +112,7 @@ impl Scanner {
             state: ScanState::Value,
             stack: Frames::default(),
             settled: at,
+            doubtful: None,
             members: Vec::new(),
             decodes: false,
             decoded: Vec::new(),
@@ -125,7 +129,8 @@ impl Scanner {
 
     /// The offset up to which the text is what any repair would keep.
     pub(crate) fn settled(&self) -> usize {
-        self.settled
+        let doubtful = self.doubtful.unwrap_or(usize::MAX);
+        self.settled.min(doubtful)
     }
 
     /// From where on the text may have been misread: the start of a string
@@ -274,6 +279,14 @@ impl Scanner {
                 Some(b'"') => break Ok(true),
                 Some(b'\\') => match escape(rest.get(run..).unwrap_or_default()) {
                     Escape::Char(_, length) => {
+                        let content = bytes.get(self.token + 1..).unwrap_or_default();
+                        match doubt(content, self.at - self.token - 1) {
+                            Doubt::No => {}
+                            Doubt::Yes => {
+                                self.doubtful.get_or_insert(self.at);
+                            }
+                            Doubt::Cut => break Ok(false),
+                        }
                         self.at += length;
                         escaped = self.at;
                     }
@@ -327,6 +340,7 @@ impl Scanner {
             }
         };
         self.at = string.at;
+        self.doubtful = self.doubtful.or(string.doubtful);
         *escaped = string.escaped;
         if stop == Ok(true) {
             self.decoded.push(Decoded {
@@ -504,6 +518,7 @@ mod tests {
             r#"{"tool":"f","args":{"a":"x\n\u00e9\ud83d\ude00","b":[1,-2.5e3,"q"]},"n":null} tail"#,
             r#"{"a":"one" two"}"#,
             r#"{"a":"b}}"#,
+            r#"{"a":"\nablas \notin \n","b":"\frac"}"#,
         ];
         for text in texts {
             let mut whole = Scanner::new(0);
@@ -523,6 +538,27 @@ mod tests {
                     format!("{:?}", scanner.members),
                     format!("{:?}", whole.members)
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_repair_may_read_as_a_backslash_is_not_settled() {
+        let long = "x".repeat(2 * LONG);
+        for (text, settled) in [
+            (r#"{"a":"x\frac", "b":1"#, r#"{"a":"x"#),
+            (r#"{"a":"x\nabla y"#, r#"{"a":"x"#),
+            (r#"{"a":"x\nab"#, r#"{"a":"x"#),
+            (r#"{"a":"x\n"#, r#"{"a":"x"#),
+            (r#"{"a":"x\nabc"#, r#"{"a":"x\nabc"#),
+            (r#"{"a":"x\n y"#, r#"{"a":"x\n y"#),
+            (r#"{"a":"C:\new y"#, r#"{"a":"C:"#),
+        ] {
+            for text in [text.to_owned(), text.replace('x', &long)] {
+                let settled = settled.replace('x', if text.len() > LONG { &long } else { "x" });
+                let mut scanner = Scanner::decoding(0);
+                scanner.scan(&text);
+                assert_eq!(&text[..scanner.settled()], settled, "{text}");
             }
         }
     }

@@ -7,6 +7,7 @@ use super::escapes::{Limit, copy_content, unescape_once, write_content};
 use super::lookahead::{StringPosition, swallowed_colon};
 use super::quotes::QuoteFamily;
 use super::repair::Repairer;
+use super::undoubled::{Doubt, doubt};
 
 /// Where a string ends.
 struct Extent {
@@ -55,8 +56,12 @@ impl Repairer<'_> {
             return;
         };
         let run = self.opening_run(quote, open, length, place);
-        let start = open + run * length;
+        let mut start = open + run * length;
         let extent = self.extent(quote, start, run, place);
+        // As in `''one' two'`, the second quote opens a quotation.
+        if run == 2 && extent.first_inner.is_some() && extent.resume == extent.end + length {
+            start = open + length;
+        }
         if !opens {
             self.writer.skip(open, start);
         } else if self.text.get(open..start) != Some("\"") {
@@ -152,7 +157,10 @@ impl Repairer<'_> {
                     self.byte(at + 1),
                     Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
                 );
-                clean &= simple;
+                clean &= simple && {
+                    let content = self.bytes.get(start..).unwrap_or_default();
+                    doubt(content, at - start) == Doubt::No
+                };
                 at += 2;
                 continue;
             }

@@ -3,7 +3,7 @@
 use crate::ProblemCode;
 
 use super::RepairError;
-use super::blank::{blank_end, fence_length};
+use super::blank::{blank_end, fence_length, operand_start};
 use super::frame::{FrameState, Kind};
 use super::quotes::QuoteFamily;
 use super::repair::Repairer;
@@ -29,7 +29,9 @@ impl Repairer<'_> {
                 self.open_before_latest()?;
             }
             b':' => self.drop_input(1, ProblemCode::SurroundingText),
+            b'[' if kind == Kind::Object && self.reopen_array()? => {}
             b'{' | b'[' if kind == Kind::Object => self.close_to_list(),
+            _ if self.skip_note() => {}
             _ => {
                 self.writer.note(ProblemCode::MissingComma, self.pos);
                 self.expect_another(self.pos);
@@ -114,7 +116,7 @@ impl Repairer<'_> {
 
     /// Joins strings such as `"a" + "b"`.
     pub(super) fn join_strings(&mut self) {
-        let operand = blank_end(self.text, self.pos + 1);
+        let operand = operand_start(self.text, self.pos);
         let strings = self.stack.last().is_some_and(|top| top.string)
             && QuoteFamily::opening(self.text, operand).is_some()
             && fence_length(self.text, operand).is_none();
@@ -123,6 +125,10 @@ impl Repairer<'_> {
             return;
         }
         self.writer.note(ProblemCode::Joined, self.pos);
+        let comment = blank_end(self.text, self.pos + 1);
+        if comment < operand {
+            self.writer.note(ProblemCode::Comment, comment);
+        }
         self.writer.skip(self.pos, operand);
         self.pos = operand;
         self.continue_string();
@@ -139,6 +145,48 @@ impl Repairer<'_> {
         self.writer.note(ProblemCode::ExtraCloser, self.pos);
         self.writer.take_back(self.pos, opened);
         self.writer.insert_back(self.pos, opened, '[');
+    }
+
+    /// Goes on with the array that is the latest value, as in `["x"], ["y"]`,
+    /// where only a key can stand: the opener at hand is dropped.
+    pub(super) fn reopen_array(&mut self) -> Result<bool, RepairError> {
+        let Some(top) = self.stack.last() else {
+            return Ok(false);
+        };
+        let (latest, comma) = (top.latest, top.comma);
+        let Some(closer) = self.writer.array_end(self.pos, latest, comma) else {
+            return Ok(false);
+        };
+        self.writer.note(ProblemCode::Joined, self.pos);
+        self.writer.take_back(self.pos, closer);
+        if let Some(top) = self.stack.last_mut() {
+            top.comma = None;
+            top.state = FrameState::After;
+        }
+        self.push(Kind::Array, b']', latest)?;
+        if comma.is_none() {
+            self.writer.insert(self.pos, ",");
+        }
+        let after_comma = self.writer.position(self.pos);
+        if let Some(array) = self.stack.last_mut() {
+            // An array that ends at once leaves a comma to take back.
+            array.comma = Some(comma.unwrap_or(after_comma) - 1);
+            array.count = 1;
+        }
+        self.writer.skip(self.pos, self.pos + 1);
+        self.pos += 1;
+        Ok(true)
+    }
+
+    /// Leaves out a note behind a value, as in `"a.txt" (the file)`.
+    fn skip_note(&mut self) -> bool {
+        match self.look.note_end(self.kind(), self.pos) {
+            Some(end) => {
+                self.drop_input(end - self.pos, ProblemCode::SurroundingText);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Closes containers up to the nearest list, which can hold an object or
@@ -205,7 +253,7 @@ impl Repairer<'_> {
         self.kind() == Kind::Object
             && parent.kind == Kind::Root
             && self.byte(comma) == Some(b',')
-            && self.is_sure_key(blank_end(self.text, comma + 1))
+            && self.look.is_sure_key(blank_end(self.text, comma + 1))
     }
 
     /// Whether a closer is the wrong one by mistake, as in
@@ -220,21 +268,10 @@ impl Repairer<'_> {
         let outside = below.checked_sub(1).and_then(|index| self.stack.get(index));
         match outside.map(|frame| frame.kind) {
             Some(Kind::Object) => false,
-            Some(Kind::Array) => self.kind() == Kind::Array && self.is_sure_key(following),
-            _ if self.kind() == Kind::Array => self.is_sure_key(following),
+            Some(Kind::Array) => self.kind() == Kind::Array && self.look.is_sure_key(following),
+            _ if self.kind() == Kind::Array => self.look.is_sure_key(following),
             _ => following < self.bytes.len(),
         }
-    }
-
-    pub(super) fn is_sure_key(&mut self, at: usize) -> bool {
-        let Some((quote, length)) = QuoteFamily::opening(self.text, at) else {
-            return false;
-        };
-        let Some(end) = self.look.next_closing(quote, at + length) else {
-            return false;
-        };
-        let after = end + quote.closing(self.text, end).unwrap_or(1);
-        self.byte(blank_end(self.text, after)) == Some(b':')
     }
 
     /// Closes the top; the input from `from` to `to` is its closer.

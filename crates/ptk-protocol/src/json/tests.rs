@@ -272,7 +272,17 @@ fn control_characters_are_escaped() {
 
 #[test]
 fn bad_escapes_keep_what_was_meant() {
-    assert_read(r#"["it\'s \a"]"#, &json!(["it's a"]), &[BadEscape; 2]);
+    assert_read(r#"["it\'s \a"]"#, &json!([r"it's \a"]), &[BadEscape; 2]);
+    assert_read(
+        r#"["\alpha \q \~ 100\% a\ b"]"#,
+        &json!([r"\alpha \q \~ 100\% a\ b"]),
+        &[BadEscape; 5],
+    );
+    assert_read(
+        "[\"make \\\n all\"]",
+        &json!(["make \\\n all"]),
+        &[BadEscape, ControlCharacter],
+    );
     assert_read(
         r#"["C:\Users\ann\git"]"#,
         &json!([r"C:\Users\ann\git"]),
@@ -301,6 +311,16 @@ fn numbers_are_mended_without_losing_a_digit() {
     assert_read(
         "[007, 1.2.3, 1/2, 1e999]",
         &json!(["007", "1.2.3", "1/2", "1e999"]),
+        &[MissingQuotes; 4],
+    );
+    assert_read(
+        "[1_000, -1_000_000.5, 0o755, 0b101]",
+        &json!([1000, -1_000_000.5, 493, 5]),
+        &[BadNumber; 4],
+    );
+    assert_read(
+        "[2024_01_15, 1__000, _1, 1_000_]",
+        &json!(["2024_01_15", "1__000", "_1", "1_000_"]),
         &[MissingQuotes; 4],
     );
     assert_written("[.12345678901234567890]", "[0.12345678901234567890]");

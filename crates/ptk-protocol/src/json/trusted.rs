@@ -4,6 +4,7 @@
 use super::RepairError;
 use super::frame::{FrameState, Kind};
 use super::repair::Repairer;
+use super::undoubled::{Doubt, doubt};
 
 /// How far before the fault the careful reading begins: a fault may have its
 /// cause in a string before it.
@@ -82,6 +83,11 @@ impl Repairer<'_> {
             at += memchr::memchr2(b'"', b'\\', self.bytes.get(at..limit)?)?;
             if self.byte(at) == Some(b'"') {
                 return Some(at + 1);
+            }
+            // What is valid here may still be read otherwise.
+            let content = self.bytes.get(self.pos + 1..)?;
+            if doubt(content, at - self.pos - 1) != Doubt::No {
+                return None;
             }
             at += 2;
         }

@@ -12,6 +12,13 @@ use super::numbers::{self, Number};
 use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
+/// Whether the brackets in a string without quotes mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pairing {
+    Tracked,
+    Ignored,
+}
+
 impl Repairer<'_> {
     /// Reads a value that does not begin with a quote, brace or bracket.
     pub(super) fn word(&mut self) -> Result<(), RepairError> {
@@ -193,11 +200,41 @@ impl Repairer<'_> {
         }
     }
 
-    /// Where a string without quotes ends, and where to read on.
+    /// Where a string without quotes ends, and where to read on. Brackets that
+    /// it opens and closes on the same line belong to it: `hello {name}, you`.
     fn unquoted_end(&mut self, start: usize) -> (usize, usize) {
+        if start < self.unpaired {
+            return self.unquoted_end_of(start, Pairing::Ignored);
+        }
+        let (stop, resume) = self.unquoted_end_of(start, Pairing::Tracked);
+        if resume >= self.unpaired {
+            return (stop, resume);
+        }
+        self.unquoted_end_of(start, Pairing::Ignored)
+    }
+
+    fn unquoted_end_of(&mut self, start: usize, brackets: Pairing) -> (usize, usize) {
         let kind = self.kind();
+        let mut open: Vec<u8> = Vec::new();
         let mut at = start;
         while let Some(byte) = self.byte(at) {
+            if brackets == Pairing::Tracked {
+                match byte {
+                    b'{' => open.push(b'}'),
+                    b'[' => open.push(b']'),
+                    b'(' => open.push(b')'),
+                    _ if open.last() == Some(&byte) => {
+                        open.pop();
+                        at += 1;
+                        continue;
+                    }
+                    b',' if !open.is_empty() && !self.ends_member(at) => {
+                        at += 1;
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
             let spaced = at
                 .checked_sub(1)
                 .and_then(|before| self.byte(before))
@@ -235,11 +272,23 @@ impl Repairer<'_> {
                 _ => false,
             };
             if ends {
+                if !open.is_empty() {
+                    self.unpaired = at + 1;
+                }
                 return (at, at);
             }
             at += 1;
         }
+        if !open.is_empty() {
+            self.unpaired = at + 1;
+        }
         (at, at)
+    }
+
+    /// Whether a comma between brackets of a string without quotes ends it all
+    /// the same, as the next key follows.
+    fn ends_member(&mut self, comma: usize) -> bool {
+        self.kind() == Kind::Object && self.look.is_key(blank_end(self.text, comma + 1))
     }
 
     /// Whether a line break ends a value in an object, rather than belonging
@@ -259,10 +308,7 @@ impl Repairer<'_> {
         while let Some(byte) = self.byte(stop) {
             let quote = matches!(byte, b'"' | b'\'' | b'`' | 0xe2)
                 && QuoteFamily::opening(self.text, stop).is_some()
-                && !(byte == b'\''
-                    && self
-                        .byte(stop + 1)
-                        .is_some_and(|b| b.is_ascii_alphanumeric()));
+                && !(byte == b'\'' && self.look.is_apostrophe(stop));
             if quote
                 || matches!(byte, b':' | b',' | b'{' | b'}' | b'[' | b']' | b'=' | b'\n')
                 || (stop > start && is_comment(self.text, stop))
@@ -277,7 +323,7 @@ impl Repairer<'_> {
             self.skip_character();
             return;
         }
-        if stop > end && self.is_sure_key(stop) {
+        if stop > end && self.look.is_sure_key(stop) {
             self.drop_input(end - start, ProblemCode::SurroundingText);
             return;
         }

@@ -93,6 +93,21 @@ impl<'a> RepairWriter<'a> {
         }
     }
 
+    /// Where the output's array that begins at `start` ends, if nothing but a
+    /// comma at `comma` follows it.
+    pub(super) fn array_end(
+        &mut self,
+        at: usize,
+        start: usize,
+        comma: Option<usize>,
+    ) -> Option<usize> {
+        self.copy_to(at);
+        let value = self.out.get(start..comma.unwrap_or(self.out.len()))?;
+        let is_array = value.starts_with('[') && value.trim_end_matches(BLANK).ends_with(']');
+        let length = value.trim_end_matches(BLANK).len();
+        is_array.then(|| start + length - 1)
+    }
+
     /// Removes the closing quote of the string before `at`, if there is one.
     pub(super) fn reopen_string(&mut self, at: usize) -> bool {
         self.copy_to(at);

@@ -7,7 +7,7 @@ use super::literals::{
     BracketFinder, Search, is_string_prefix, json_as_python, python_literal, python_word,
 };
 use super::named_values::NamedValues;
-use super::quoted::{Opening, Quoted};
+use super::quoted::{InnerQuotes, Opening, Quoted};
 use crate::parse::{Input, Peek};
 use crate::{ProblemCode, ToolCall};
 
@@ -105,6 +105,7 @@ enum PythonState {
     Text {
         key: Key,
         quoted: Quoted,
+        inner: InnerQuotes,
     },
     AfterText(Key),
     Nested {
@@ -160,7 +161,7 @@ impl PythonCall {
                 PythonState::Value(key) => self.value(input, key),
                 PythonState::Word { key, start } => self.word(input, key, start),
                 PythonState::Bare { key, start } => self.bare(input, key, start),
-                PythonState::Text { key, quoted } => self.text(input, key, quoted),
+                PythonState::Text { key, quoted, inner } => self.text(input, key, quoted, inner),
                 PythonState::AfterText(key) => self.after_text(input, key),
                 PythonState::Nested { key, start, search } => {
                     self.nested(input, key, start, search)
@@ -329,26 +330,30 @@ impl PythonCall {
                 if is_first && let Key::Named(key) = &key {
                     self.values.open_string(key);
                 }
-                self.go(PythonState::Text { key, quoted })
+                let inner = InnerQuotes::default();
+                self.go(PythonState::Text { key, quoted, inner })
             }
         }
     }
 
-    fn text(&mut self, input: &Input<'_>, key: Key, mut quoted: Quoted) -> Option<Progress> {
+    fn text(
+        &mut self,
+        input: &Input<'_>,
+        key: Key,
+        mut quoted: Quoted,
+        mut inner: InnerQuotes,
+    ) -> Option<Progress> {
         let lenient = self.leniency == Leniency::Mend;
         let mut unescaped = None;
         let mut closes = |at: usize| {
             if !lenient {
                 return Some(true);
             }
-            let within = match input.from(at).chars().next() {
-                None if !input.end => return None,
-                next => next.is_some_and(|next| next.is_alphanumeric() || next == '_'),
-            };
-            if within {
+            let closes = inner.close(input.text, at, input.end)?;
+            if !closes {
                 unescaped.get_or_insert(at - 1);
             }
-            Some(!within)
+            Some(closes)
         };
         let values = &mut self.values;
         let named = matches!(key, Key::Named(_));
@@ -365,7 +370,7 @@ impl PythonCall {
             self.values.note(ProblemCode::UnescapedQuote, at..at + 1);
         }
         match end {
-            None => Some(self.wait(PythonState::Text { key, quoted })),
+            None => Some(self.wait(PythonState::Text { key, quoted, inner })),
             Some(end) => {
                 self.at = end;
                 self.go(PythonState::AfterText(key))

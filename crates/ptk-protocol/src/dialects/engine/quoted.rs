@@ -168,3 +168,75 @@ fn code_point(rest: &str, digits: usize, end: bool, append: &mut dyn FnMut(&str)
     append(c.encode_utf8(&mut [0; 4]));
     Some(length)
 }
+
+/// The quotes inside a string that nobody escaped, as in `'print('x')'`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct InnerQuotes {
+    /// Whether a quotation was opened and not closed yet.
+    is_open: bool,
+}
+
+impl InnerQuotes {
+    /// Whether the quote before `at` closes the string, and not just a quotation
+    /// in it. `None` if more text is needed to decide.
+    pub(crate) fn close(&mut self, text: &str, at: usize, end: bool) -> Option<bool> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let behind = text.get(at..).unwrap_or_default();
+        let next = match behind.chars().next() {
+            None if !end => return None,
+            next => next,
+        };
+        if next.is_some_and(is_word) {
+            let before = text.get(..at.saturating_sub(1)).unwrap_or_default();
+            // Not the apostrophe of `it's`.
+            self.is_open |= !before.chars().next_back().is_some_and(is_word);
+            return Some(false);
+        }
+        if !self.is_open {
+            return Some(true);
+        }
+        let quote = text.as_bytes().get(at.saturating_sub(1)).copied();
+        let ends = ends_argument(behind, quote.unwrap_or(b'"'), end)?;
+        self.is_open = false;
+        Some(ends)
+    }
+}
+
+/// Whether an argument can end before `behind`: a named one follows, or brackets
+/// that no quote follows. `None` if more text is needed to decide.
+fn ends_argument(behind: &str, quote: u8, end: bool) -> Option<bool> {
+    /// What stands further away does not count, so that waiting for it takes
+    /// no longer than the text is.
+    const FARTHEST: usize = 128;
+    let near = behind.as_bytes();
+    let is_cut = near.len() <= FARTHEST && !end;
+    let near = near.get(..FARTHEST).unwrap_or(near).trim_ascii_start();
+    let undecided = |fits: bool| if is_cut { None } else { Some(fits) };
+    match near {
+        [] => undecided(true),
+        [b',', rest @ ..] => {
+            let name = rest.trim_ascii_start();
+            let length = name
+                .iter()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+                .count();
+            let sign = name.get(length..).unwrap_or_default().trim_ascii_start();
+            match sign {
+                [] => undecided(false),
+                [b'=', b'=', ..] => Some(false),
+                [first, ..] => Some(length > 0 && *first == b'='),
+            }
+        }
+        [b')' | b']' | b'}', ..] => {
+            let rest = near.iter();
+            let mut rest = rest.skip_while(|byte| {
+                byte.is_ascii_whitespace() || matches!(byte, b')' | b']' | b'}')
+            });
+            match rest.next() {
+                None => undecided(true),
+                Some(next) => Some(*next != quote),
+            }
+        }
+        _ => Some(false),
+    }
+}
