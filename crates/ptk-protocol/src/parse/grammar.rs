@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::frames::Frames;
 use super::line::is_lead;
 use super::marks::Tree;
 use super::reader::MarkAt;
@@ -163,10 +164,14 @@ impl GrammarBuilder {
     /// If the dialect is not known.
     pub fn build(self) -> Result<Grammar, GrammarError> {
         let mut chosen = 0;
+        let mut opening = self.opening;
         let table = match &self.dialect {
             None => self.registry.table(),
             Some(name) => {
                 let dialect = self.registry.get(name)?;
+                if opening == Opening::Text {
+                    opening = dialect.opening();
+                }
                 let mut dialects = vec![Arc::clone(dialect)];
                 let (forms, beside) = if self.is_alone {
                     (Vec::new(), Vec::new())
@@ -192,7 +197,7 @@ impl GrammarBuilder {
                 chosen,
                 drafts: self.drafts,
                 fences: self.fences,
-                opening: self.opening,
+                opening,
             }),
             is_transcript: false,
         })
@@ -264,6 +269,11 @@ impl Grammar {
     pub(super) fn quoted_in_message(&self, family: usize) -> &[usize] {
         let quoted = self.inner.table.quoted_in_messages.get(family);
         quoted.map_or(&[], Vec::as_slice)
+    }
+
+    /// The marks around reasoning and messages.
+    pub(super) fn frames(&self) -> &Frames {
+        &self.inner.table.frames
     }
 
     /// Whether the text ends with a closing mark.
