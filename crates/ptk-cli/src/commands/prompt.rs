@@ -10,10 +10,11 @@ use crate::args::PromptArgs;
 use crate::args::dialects::{DIALECT, check_taught};
 use crate::config::Settings;
 use crate::exit::Exit;
-use crate::{engine, tool_defs};
+use crate::{dialect_file, engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = Settings::read(&args.config)?.dialects()?;
+    let registry = dialect_file::add(registry, &args.dialect)?;
     check_taught(&registry, DIALECT, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
     let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style.into())?;
