@@ -367,11 +367,39 @@ fn calls_are_written_in_the_form_of_the_template() {
         "read_file",
         path.as_object().unwrap().clone(),
     )];
-    let all: Vec<String> = templates()
-        .iter()
-        .map(|(name, template)| format!("{name}: {:?}", written(template, &call)))
-        .collect();
-    insta::assert_snapshot!(all.join("\n"));
+    for (name, expected) in [
+        (
+            "objects",
+            "<acme:call>{\"name\": \"read_file\", \"arguments\": {\"path\":\"a.txt\"}}</acme:call>",
+        ),
+        (
+            "list",
+            "<|acts|>[{\"act\": \"read_file\", \"with\": {\"path\":\"a.txt\"}}]<|/acts|>",
+        ),
+        (
+            "channel",
+            "<|lane|>work for=tools.read_file<|body|>{\"path\":\"a.txt\"}<|do|>",
+        ),
+        (
+            "tags",
+            "<use><fn=read_file>\n<arg=path>a.txt</arg>\n</fn>\n</use>",
+        ),
+        (
+            "attributes",
+            "<|tool|>read_file<|args|>\n<param name=\"path\">a.txt</param>\n<|done|>",
+        ),
+        (
+            "pairs",
+            "<|run|>read_file\n\n<|k|>path<|/k|>\n<|v|>a.txt<|/v|>\n<|ran|>",
+        ),
+        (
+            "loose",
+            "<|invoke>do:read_file{path:<|s|>a.txt<|s|>}<invoke|>",
+        ),
+        ("lines", "@@ask read_file@@\npath= a.txt\n@@end@@"),
+    ] {
+        assert_eq!(written(&template(name), &call), expected, "{name}");
+    }
 }
 
 /// Replies of every form, whole and broken.
@@ -582,98 +610,244 @@ fn with(path: &str, value: Value) -> Value {
 
 #[test]
 fn what_cannot_be_read_is_refused_with_its_place_and_a_reason() {
-    let calls = "/fields/tool_calls";
-    let cases: Vec<Value> = vec![
-        json!([]),
-        json!({}),
-        json!({"response_schema": {"x-regex": "a"}}),
-        json!({"response_template": null}),
-        json!({"fields": {}}),
-        json!({"start_anchor": "<a>", "fields": {}}),
-        with("/version", json!(2)),
-        with("/colour", json!(1)),
-        with("/start_anchor", json!(7)),
-        with("/start_anchor_pattern", json!("<a>")),
-        with("/defaults", json!([])),
-        with("/fields/citations", json!({})),
-        with("/fields/content", json!("text")),
-        with("/fields/content/content", json!("json")),
-        with("/fields/content/close", json!("end")),
-        with("/fields/content/close", json!([])),
-        with("/fields/content/close", json!([1])),
-        with("/fields/thinking/open_pattern", json!("<t>")),
-        with("/fields/thinking/open", json!(" ")),
-        with("/fields/thinking/repeats", json!("yes")),
-        with("/fields/thinking", json!({"join": "x"})),
+    let open = "/fields/tool_calls/open_pattern";
+    let calls = |key: &str| format!("/fields/tool_calls/{key}");
+    let function = |function: Value| {
         with(
-            "/fields/thinking",
-            json!({"open_pattern": r"<\w+>", "close": "<x>"}),
+            "/fields/tool_calls/transform",
+            json!({"function": function}),
+        )
+    };
+    for (value, place, reason) in [
+        (json!([]), "", "this is a list; it has to be an object"),
+        (json!({}), "", "there is no `response_template`"),
+        (
+            json!({"response_template": null}),
+            "",
+            "there is no `response_template`",
         ),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!("(?=<a>)(?P<name>x)"),
+        (json!({"fields": {}}), "", "`start_anchor` is missing"),
+        (json!({"start_anchor": "<a>"}), "", "`fields` is missing"),
+        (
+            json!({"start_anchor": "<a>", "fields": {}}),
+            ".fields",
+            "0 entries; 1 to 16",
         ),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!("<a>(?<!b)(?P<name>x)"),
+        (
+            with("/version", json!(2)),
+            ".version",
+            "version 2 is not known",
         ),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!(r"<(?P<name>\w+)>\1"),
+        (
+            with("/colour", json!(1)),
+            "",
+            "unknown key `colour`; known are version, defaults",
         ),
-        with(&format!("{calls}/open_pattern"), json!(r"<a>\b(?P<name>x)")),
-        with(&format!("{calls}/open_pattern"), json!("<a>a++(?P<name>x)")),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!("<a>(?>b)(?P<name>x)"),
+        (
+            with("/start_anchor", json!(7)),
+            ".start_anchor",
+            "this is a number; it has to be a string or a list",
         ),
-        with(&format!("{calls}/open_pattern"), json!("<a>$(?P<name>x)")),
-        with(&format!("{calls}/open_pattern"), json!("<a>(?P<name>x")),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!(r"\w+<a>(?P<name>x)"),
+        (
+            with("/start_anchor_pattern", json!("<a>")),
+            "",
+            "`start_anchor` and `start_anchor_pattern` are both given",
         ),
-        with(&format!("{calls}/open_pattern"), json!("call(?P<name>x)")),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!("<think>(?P<name>x)"),
+        (
+            with("/defaults", json!([])),
+            ".defaults",
+            "this is a list; it has to be an object",
         ),
-        with(&format!("{calls}/open_pattern"), json!("<a>(?P<other>x)")),
-        with(&format!("{calls}/open_pattern"), json!("x".repeat(2000))),
-        with(
-            &format!("{calls}/open_pattern"),
-            json!(format!("<a>{}(?P<name>x)", "(?:a{1000}){1000}")),
+        (
+            with("/fields/citations", json!({})),
+            ".fields.citations",
+            "PTK has no use for this field",
         ),
-        with(&format!("{calls}/open_pattern"), json!("(".repeat(500))),
-        with(&format!("{calls}/close_pattern"), json!("<x>")),
-        with(&format!("{calls}/content"), json!("yaml")),
-        with(&format!("{calls}/content"), json!("text")),
-        with(&format!("{calls}/content"), json!("xml-inline")),
-        with(&format!("{calls}/content_args"), json!({"quotes": 1})),
-        with(
-            &format!("{calls}/content_args"),
-            json!({"string_delims": [["a"]]}),
+        (
+            with("/fields/content", json!("text")),
+            ".fields.content",
+            "this is a string; it has to be an object",
         ),
-        with(
-            &format!("{calls}/transform"),
-            json!({"function": {"name": "{name}"}}),
+        (
+            with("/fields/content/content", json!("json")),
+            ".fields.content.content",
+            "this field is text",
         ),
-        with(&format!("{calls}/transform"), json!({"function": "{name}"})),
-        with(
-            &format!("{calls}/transform"),
-            json!({"function": {"name": "a {name}", "arguments": "{content}"}}),
+        (
+            with("/fields/content/close", json!("end")),
+            ".fields.content.close",
+            "the mark \"end\" in `close` would be found",
         ),
-        with(
-            &format!("{calls}/transform"),
-            json!({"function": {"name": "{name}", "arguments": "{content.a.b}"}}),
+        (
+            with("/fields/content/close", json!([])),
+            ".fields.content.close",
+            "0 entries",
         ),
-        with(&format!("{calls}/transform_each"), json!(true)),
-    ];
-    let told: Vec<String> = cases
-        .iter()
-        .map(|case| ResponseTemplate::from_value(case).unwrap_err().to_string())
-        .collect();
-    insta::assert_snapshot!(told.join("\n"));
+        (
+            with("/fields/content/close", json!([1])),
+            ".fields.content.close[0]",
+            "this is a number",
+        ),
+        (
+            with("/fields/thinking/open_pattern", json!("<t>")),
+            ".fields.thinking",
+            "`open` and `open_pattern` are both given",
+        ),
+        (
+            with("/fields/thinking/open", json!(" ")),
+            ".fields.thinking.open",
+            "this is empty or white space",
+        ),
+        (
+            with("/fields/thinking/repeats", json!("yes")),
+            ".fields.thinking.repeats",
+            "it has to be true or false",
+        ),
+        (
+            with("/fields/thinking", json!({"join": "x"})),
+            ".fields.thinking.join",
+            "`join` needs `repeats`",
+        ),
+        (
+            with(
+                "/fields/thinking",
+                json!({"open_pattern": r"<\w+>", "close": "<x>"}),
+            ),
+            ".fields.thinking.open_pattern",
+            "the pattern matches more than a few texts",
+        ),
+        (
+            with(open, json!("(?=<a>)(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the look-ahead at character 1 cannot",
+        ),
+        (
+            with(open, json!("<a>(?<!b)(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the look-behind at character 4 cannot",
+        ),
+        (
+            with(open, json!(r"<(?P<name>\w+)>\1")),
+            ".fields.tool_calls.open_pattern",
+            "the back-reference at character 16",
+        ),
+        (
+            with(open, json!(r"<a>\b(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the word boundary at character 4",
+        ),
+        (
+            with(open, json!("<a>a++(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the possessive quantifier at character 6",
+        ),
+        (
+            with(open, json!("<a>(?>b)(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the atomic group at character 4",
+        ),
+        (
+            with(open, json!("<a>$(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "`^`, `$` and word boundaries have no meaning",
+        ),
+        (
+            with(open, json!("<a>(?P<name>x")),
+            ".fields.tool_calls.open_pattern",
+            "not a regular expression: ",
+        ),
+        (
+            with(open, json!(r"\w+<a>(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the pattern does not begin with a fixed text",
+        ),
+        (
+            with(open, json!("call(?P<name>x)")),
+            ".fields.tool_calls.open_pattern",
+            "the mark \"callx\" in `open_pattern` would be found",
+        ),
+        (
+            with(open, json!("<a>(?P<other>x)")),
+            ".fields.tool_calls",
+            "`transform` uses {name}, which",
+        ),
+        (
+            with(open, json!("x".repeat(2000))),
+            ".fields.tool_calls.open_pattern",
+            "2000 bytes; 1024 are the most",
+        ),
+        (
+            with(open, json!("(".repeat(500))),
+            ".fields.tool_calls.open_pattern",
+            "not a regular expression: ",
+        ),
+        (
+            with(&calls("close_pattern"), json!("<x>")),
+            ".fields.tool_calls",
+            "`close` and `close_pattern` are both given",
+        ),
+        (
+            with(&calls("content"), json!("yaml")),
+            ".fields.tool_calls.content",
+            "unknown content \"yaml\"",
+        ),
+        (
+            with(&calls("content"), json!("text")),
+            ".fields.tool_calls.content",
+            "calls are read from",
+        ),
+        (
+            with(&calls("content"), json!("xml-inline")),
+            ".fields.tool_calls",
+            "`tag_pattern` is missing",
+        ),
+        (
+            with(&calls("content_args"), json!({"quotes": 1})),
+            ".fields.tool_calls.content_args",
+            "unknown key `quotes`",
+        ),
+        (
+            with(&calls("content_args"), json!({"string_delims": [["a"]]})),
+            ".fields.tool_calls.content_args.string_delims[0]",
+            "a pair of marks is needed",
+        ),
+        (
+            function(json!({"name": "{name}"})),
+            ".fields.tool_calls.transform.function",
+            "`arguments` is missing",
+        ),
+        (
+            function(json!("{name}")),
+            ".fields.tool_calls.transform.function",
+            "the call has to be {content}",
+        ),
+        (
+            function(json!({"name": "a {name}", "arguments": "{content}"})),
+            ".fields.tool_calls.transform.function.name",
+            "a placeholder such as {name} has to stand here",
+        ),
+        (
+            function(json!({"name": "{name}", "arguments": "{content.a.b}"})),
+            ".fields.tool_calls.transform.function.arguments",
+            "PTK finds the name and the arguments at the top",
+        ),
+    ] {
+        let error = ResponseTemplate::from_value(&value).unwrap_err();
+        assert_eq!(error.place, format!("response_template{place}"), "{error}");
+        let told = error.fault.to_string();
+        assert!(
+            told.starts_with(reason) || told.contains(reason),
+            "{reason}: {error}"
+        );
+    }
+    let older = json!({"response_schema": {"x-regex": "a"}});
+    let error = ResponseTemplate::from_value(&older).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("response_schema: this is the older"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -726,19 +900,43 @@ fn random_replies_keep_every_byte_however_they_are_cut() {
     }
 }
 
-/// The dialects that can be written as templates, and why the others cannot.
 #[test]
 fn dialects_that_a_template_can_describe_are_exported() {
     let registry = Registry::builtin();
-    let told: Vec<String> = registry
-        .all()
-        .iter()
-        .map(|dialect| match export(dialect) {
-            Ok(template) => format!("{}: {}", dialect.name(), template["fields"]["tool_calls"]),
-            Err(error) => format!("{}: {error}", dialect.name()),
+    let exported = |name: &str| export(registry.get(name).unwrap());
+    for name in [
+        "ptk",
+        "ptk-batch",
+        "hermes",
+        "qwen3-coder",
+        "cohere",
+        "harmony",
+        "functionary",
+    ] {
+        assert!(exported(name).is_ok(), "{name}: {:?}", exported(name));
+    }
+    for (name, why) in [
+        ("json", "is a dialect that PTK reads and does not write"),
+        (
+            "pythonic",
+            "its calls are neither JSON nor arguments in tags",
+        ),
+        ("yaml", "its arguments do not stand between marks"),
+    ] {
+        let error = exported(name).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let hermes = exported("hermes").unwrap();
+    assert_eq!(
+        hermes["fields"]["tool_calls"],
+        json!({
+            "open_pattern": r"\s*<tool_call>",
+            "close": "</tool_call>",
+            "repeats": true,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
         })
-        .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    );
 }
 
 #[test]
