@@ -908,7 +908,7 @@ fn dialects_that_a_template_can_describe_are_exported() {
         "ptk",
         "ptk-batch",
         "hermes",
-        "qwen3-coder",
+        "invoke",
         "cohere",
         "harmony",
         "functionary",

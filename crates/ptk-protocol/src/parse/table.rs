@@ -289,19 +289,7 @@ impl Table {
             marks.meaning(mark).silent = Some(TriggerPosition::Anywhere);
         }
         let mut quoted_in_messages = add_messages(&mut marks, &dialects);
-        let frames = Frames::of(&dialects);
-        for (row, frame) in frames.reasoning() {
-            for open in &frame.open {
-                marks.meaning(open).reasoning = Some(row);
-            }
-            for close in &frame.close {
-                marks.meaning(close).reasoning_end = true;
-            }
-        }
-        for (family, dialect, frame) in frames.messages() {
-            quoted_in_messages.push(vec![dialect]);
-            add_message(&mut marks, family, frame.open.iter(), frame.close.iter());
-        }
+        let frames = add_frames(&mut marks, &dialects, &mut quoted_in_messages);
         marks.meaning("`").fence = Some(b'`');
         marks.meaning("~~~").fence = Some(b'~');
         marks.meaning(LABEL).label = true;
@@ -405,6 +393,29 @@ fn add_messages(marks: &mut MarkMeanings, dialects: &[Arc<dyn Dialect>]) -> Vec<
         .iter()
         .map(|message| quoted(message.quotes))
         .collect()
+}
+
+/// Adds the frames that dialects bring along. The calls of a dialect are quoted
+/// in its own messages.
+fn add_frames(
+    marks: &mut MarkMeanings,
+    dialects: &[Arc<dyn Dialect>],
+    quoted_in_messages: &mut Vec<Vec<usize>>,
+) -> Frames {
+    let frames = Frames::of(dialects);
+    for (row, frame) in frames.reasoning() {
+        for open in &frame.open {
+            marks.meaning(open).reasoning = Some(row);
+        }
+        for close in &frame.close {
+            marks.meaning(close).reasoning_end = true;
+        }
+    }
+    for (family, dialect, frame) in frames.messages() {
+        quoted_in_messages.push(vec![dialect]);
+        add_message(marks, family, frame.open.iter(), frame.close.iter());
+    }
+    frames
 }
 
 /// Adds the marks of a message that counts wherever it stands.

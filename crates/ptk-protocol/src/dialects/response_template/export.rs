@@ -232,7 +232,7 @@ impl WrittenForm {
                 is_list,
             };
             if is_list && between.trim() == "," {
-                return Self::whole(String::new(), before, behind, String::new(), body);
+                return Self::whole("", &before, &behind, "", body);
             }
             return Self::split(&before, &behind, &between, body);
         }
@@ -299,23 +299,17 @@ impl WrittenForm {
         let section_open = before.strip_suffix(open).unwrap_or_default();
         let section_close = behind.trim().strip_prefix(close.trim());
         let section_close = section_close.ok_or("several calls are written otherwise than one")?;
-        Self::whole(
-            section_open.to_owned(),
-            open.to_owned(),
-            close.to_owned(),
-            section_close.to_owned(),
-            body,
-        )
+        Self::whole(section_open, open, close, section_close, body)
     }
 
     fn whole(
-        section_open: String,
-        open: String,
-        close: String,
-        section_close: String,
+        section_open: &str,
+        open: &str,
+        close: &str,
+        section_close: &str,
         body: BodyShape,
     ) -> Found<Self> {
-        let trimmed = |text: String| text.trim().to_owned();
+        let trimmed = |text: &str| text.trim().to_owned();
         if open.trim().len() < 2 {
             return Err(NO_MARK);
         }

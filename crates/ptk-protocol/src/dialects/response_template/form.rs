@@ -10,7 +10,7 @@ use super::marks::{expand, is_space};
 use super::node::TemplateNode;
 use super::opening::CallOpening;
 use super::python;
-use super::spec::{Content, Field};
+use super::spec::{Content, Delimiter, Field};
 use crate::dialects::CallKeys;
 use crate::dialects::declared::param;
 use crate::dialects::engine::json_marks::JsonMarks;
@@ -72,7 +72,7 @@ impl CallForm {
             }
         }
         let close = field.close.as_ref();
-        let close = close.map(|close| close.texts()).transpose()?;
+        let close = close.map(Delimiter::texts).transpose()?;
         let close = close.unwrap_or_default();
         let body = match &field.content {
             Content::Json { bare_keys, strings } if *bare_keys || !strings.is_empty() => {

@@ -6,7 +6,7 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::{Anchored, Input};
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 
 use super::error::TemplateFault;
 use super::marks::{MAX_MARKS, at_start, beginnings, is_space, without_lead};
@@ -181,8 +181,8 @@ impl Written {
                 };
                 side.push(' ');
             }
-            HirKind::Class(regex_syntax::hir::Class::Unicode(class)) => {
-                let first = class.iter().next().map(|range| range.start());
+            HirKind::Class(Class::Unicode(class)) => {
+                let first = class.iter().next().map(ClassUnicodeRange::start);
                 let side = if *is_behind {
                     &mut self.behind
                 } else {
