@@ -339,6 +339,7 @@ fn what_is_written_is_read_back() {
         let grammar = grammar_of(&template);
         for word in vocabulary()
             .iter()
+            .step_by(7)
             .chain(&["", "a\nb\n", " x ", "</arg>", "<|s|>", "@@end@@"])
         {
             let calls = [
@@ -447,7 +448,7 @@ fn every_cut_reads_alike() {
             for grammar in [&fixed, &auto] {
                 check_every_cut(grammar, &text);
                 let ends = (0..text.len()).filter(|end| text.is_char_boundary(*end));
-                for end in ends.step_by(41) {
+                for end in ends.step_by(97) {
                     check_every_cut(grammar, &text[..end]);
                 }
             }
