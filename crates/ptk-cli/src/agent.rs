@@ -25,7 +25,7 @@ use crate::exit;
 use crate::models::{Chosen, Models, Wanted};
 use crate::provider_name::storable;
 use crate::view::Screen;
-use crate::{instructions, permissions, sessions};
+use crate::{dialect_file, instructions, permissions, sessions};
 
 /// The capacity of the event queue.
 const CAPACITY: usize = 64 * 1024;
@@ -227,6 +227,12 @@ impl<'a> WorkspaceContext<'a> {
         })
     }
 
+    /// Adds the dialect of this name, if a model's own file describes it.
+    fn add_dialect(&mut self, name: &str) -> Result<()> {
+        self.dialects = dialect_file::add(self.dialects.clone(), name)?;
+        Ok(())
+    }
+
     /// A note about settings that are ignored, if there are any.
     fn ignored(&self) -> Result<Option<String>> {
         self.settings.note(|_| true)
@@ -289,9 +295,9 @@ impl Agent {
         given: usize,
         face: &Face<'_>,
     ) -> Result<Self> {
-        let ground = WorkspaceContext::of(settings)?;
+        let mut ground = WorkspaceContext::of(settings)?;
         let run = settings.run()?;
-        let choices = Choices::of(args, &handle.settings, run);
+        let mut choices = Choices::of(args, &handle.settings, run);
         let mut notes = Vec::new();
         let recorded = choices.recorded.as_deref();
         let (there, gone) = ground.still_there(recorded.unwrap_or_default());
@@ -306,6 +312,7 @@ impl Agent {
             .or(choices.run.tools.as_deref());
         let mut offered = ground.offered(chosen)?;
         if let Some(dialect) = &choices.dialect {
+            ground.add_dialect(dialect)?;
             check_read(&ground.dialects, dialect)?;
         }
         let named = Models::of(settings)?;
@@ -318,7 +325,16 @@ impl Agent {
             screen: Some(face.screen),
         };
         let chosen = named.choose(wanted, given, ignored.as_deref())?;
-        chosen.check(&ground.dialects)?;
+        ground.dialects = chosen.check(ground.dialects)?;
+        if choices.dialect.is_none() {
+            choices.dialect = dialect_beside(&chosen, choices.model.as_deref());
+            if let Some(dialect) = &choices.dialect {
+                ground.add_dialect(dialect)?;
+                notes.push(format!(
+                    "Replies are read by {dialect}, which stands beside the model."
+                ));
+            }
+        }
         if chosen.model.is_too_small() && !offered.is_empty() {
             notes.push(TOO_SMALL.to_owned());
             if choices.tools.is_none() {
@@ -392,13 +408,14 @@ impl Agent {
         settings: &Settings,
         handle: &SessionHandle,
     ) -> Result<Self> {
-        let ground = WorkspaceContext::of(settings)?;
+        let mut ground = WorkspaceContext::of(settings)?;
         // Missing tools are reported where they were called.
         let names = listed(&handle.settings).map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
         let recorded = handle.settings.get("dialect").and_then(Value::as_str);
         let dialect = args.dialect.clone().or(recorded.map(str::to_owned));
         if let Some(dialect) = &dialect {
+            ground.add_dialect(dialect)?;
             check_read(&ground.dialects, dialect)?;
         }
         let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
@@ -517,6 +534,20 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
             }
         }
     }
+}
+
+/// The dialect that is described beside a local model's file.
+#[cfg(feature = "local")]
+fn dialect_beside(chosen: &Chosen, model: Option<&str>) -> Option<String> {
+    let is_local = chosen.provider.as_deref() == Some("local");
+    let file = model.filter(|model| is_local && model.ends_with(".gguf"));
+    dialect_file::beside(file?)
+}
+
+/// Without local models, there is none.
+#[cfg(not(feature = "local"))]
+const fn dialect_beside(_: &Chosen, _: Option<&str>) -> Option<String> {
+    None
 }
 
 /// The dialects that replies are parsed in.

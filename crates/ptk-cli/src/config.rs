@@ -94,7 +94,7 @@ impl Settings {
 
     /// The settings of runs: those of the file first, then the user's own.
     pub(crate) fn run(&self) -> Result<Run> {
-        let own = self.file.sections.run.get_or_default()?;
+        let own = self.file.run()?;
         let user = self.user_run()?;
         let own = if self.is_trusted()? {
             own
@@ -213,7 +213,7 @@ impl Settings {
     fn user_run(&self) -> Result<Run> {
         match self.origin {
             Origin::Named => Ok(Run::default()),
-            Origin::Workspace => self.user()?.sections.run.get_or_default(),
+            Origin::Workspace => self.user()?.run(),
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
 //! | `setup` | which models are within reach, and the choice of one |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
+//! | `dialect_file` | dialects that a model's own files describe |
 //! | `engine`, `input`, `tool_defs`, `explain`, `person`, `exit` | parsing and tool calls from the command line, and how a command ends |
 //! | `telemetry` | OpenTelemetry from the environment |
 
@@ -23,6 +24,7 @@ mod chat;
 mod code;
 mod commands;
 mod config;
+mod dialect_file;
 mod engine;
 mod exit;
 mod explain;

@@ -1,13 +1,14 @@
 //! Chooses and opens models, by the names that `[models]` in `ptk.toml` gives
 //! them or by their provider.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use ptk::Model;
 use ptk::llm::Sampling;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
 
 use crate::config::{DeclaredModel, DeclaredModels, Settings};
+use crate::dialect_file;
 use crate::provider::{self, NoModel};
 use crate::view::Screen;
 
@@ -45,14 +46,16 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Checks that the dialects exist.
-    pub(crate) fn check(&self, dialects: &Registry) -> Result<()> {
+    /// Checks that the dialects exist, and adds those that a model's own file
+    /// describes.
+    pub(crate) fn check(&self, mut dialects: Registry) -> Result<Registry> {
         for (name, place) in &self.dialects {
+            dialects = dialect_file::add(dialects, name).with_context(|| place.clone())?;
             if let Err(unknown) = dialects.get(name) {
                 return Err(anyhow!("{place}: {unknown}"));
             }
         }
-        Ok(())
+        Ok(dialects)
     }
 }
 
@@ -128,6 +131,15 @@ impl<'a> Models<'a> {
             context_window: None,
             dialects: Vec::new(),
         })
+    }
+
+    /// The dialects that the models are taught.
+    pub(crate) fn dialects(&self) -> impl Iterator<Item = &str> {
+        let models = self
+            .declared
+            .names()
+            .filter_map(|name| self.declared.get(name));
+        models.filter_map(|(declared, _)| declared.dialect.as_deref())
     }
 
     /// All configured models, each with its fallbacks.

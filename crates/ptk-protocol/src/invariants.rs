@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::dialects::Registry;
+use crate::dialects::response_template::ResponseTemplate;
 use crate::format::guard::Guard;
 use crate::parse::Note;
 use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reclassified, Reply};
@@ -333,6 +334,32 @@ pub fn check_pieces<'t>(grammar: &Grammar, text: &str, pieces: impl IntoIterator
     assert_eq!(split.reply, whole.reply, "{text:?}");
     assert_eq!(split.fragments, whole.fragments, "{text:?}");
     assert_eq!(split.notes, whole.notes, "{text:?}");
+}
+
+/// Checks a response template made of arbitrary bytes, taken as its file and as
+/// the pattern that opens its calls: no panic, and what is read by it is the same
+/// however the reply is cut.
+pub fn check_template(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let with_pattern = json!({
+        "start_anchor": "<|bot|>",
+        "fields": {
+            "tool_calls": {"open_pattern": text, "close": "<|end|>", "content": "json"},
+            "content": {},
+        },
+    });
+    let templates = [
+        ResponseTemplate::from_json(&text),
+        ResponseTemplate::from_value(&with_pattern),
+    ];
+    for template in templates.into_iter().flatten() {
+        let registry = template.register(Registry::builtin(), "own");
+        let grammar = Grammar::builder().registry(registry).dialect("own").build();
+        let reply = format!("{text} {text}{{\"name\": \"f\", \"arguments\": {{}}}}<|end|>");
+        if let Ok(grammar) = grammar {
+            check_pieces(&grammar, &reply, reply.split_inclusive(|_: char| true));
+        }
+    }
 }
 
 /// Checks the repair of arbitrary bytes: no panic, and what comes out is JSON.

@@ -131,6 +131,10 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
     /// File with the reply [default: stdin]
@@ -141,7 +145,7 @@ pub(crate) struct ParseArgs {
     #[arg(long, value_name = "FILE", help_heading = "Reading", value_hint = ValueHint::FilePath)]
     pub(crate) tool_defs: Option<PathBuf>,
 
-    /// Dialect of the calls; `auto` detects it
+    /// Dialect of the calls; `auto` detects it, `hf:PATH` is described by a model's tokenizer_config.json
     #[arg(
         long,
         value_name = "NAME",
@@ -163,6 +167,10 @@ pub(crate) struct ParseArgs {
     /// Repair one JSON-like value and print it as JSON
     #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "dialect", "workspace", "config"])]
     pub(crate) repair: bool,
+
+    /// Print the dialect as a Hugging Face response_template
+    #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "repair"])]
+    pub(crate) response_template: bool,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,

@@ -5,13 +5,14 @@ use std::io::{Read, Write};
 
 use anyhow::{Context, Result, bail, ensure};
 use ptk_protocol::Toolset;
-use ptk_protocol::dialects::Registry;
+use ptk_protocol::dialects::{Registry, response_template};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::ParseArgs;
 use crate::args::dialects::check_read;
 use crate::config::Settings;
+use crate::dialect_file;
 use crate::engine::{self, Request};
 use crate::exit::{self, Exit};
 use crate::explain::{self, Palette};
@@ -45,7 +46,11 @@ pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let registry = Settings::read(&args.config)?.dialects()?;
+    let registry = dialect_file::add(registry, &args.dialect)?;
     check_read(&registry, &args.dialect)?;
+    if args.response_template {
+        return write_template(&registry, &args.dialect, out);
+    }
     let tools = args
         .tool_defs
         .as_deref()
@@ -67,6 +72,17 @@ pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
     } else {
         writeln!(out, "{}", engine::parse(&request)?)?;
     }
+    Ok(Exit::Success)
+}
+
+/// Prints a dialect as the template that other programs read replies by.
+fn write_template(registry: &Registry, dialect: &str, out: &mut impl Write) -> Result<Exit> {
+    ensure!(
+        dialect != "auto",
+        "`auto` is all dialects; name the one to write with --dialect"
+    );
+    let template = response_template::export(registry.get(dialect)?)?;
+    writeln!(out, "{}", serde_json::to_string_pretty(&template)?)?;
     Ok(Exit::Success)
 }
 

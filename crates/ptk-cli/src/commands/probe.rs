@@ -12,6 +12,7 @@ use crate::agent::{self, MEMORY};
 use crate::args::ProbeArgs;
 use crate::args::dialects::{DIALECTS, check_taught};
 use crate::config::Settings;
+use crate::dialect_file;
 use crate::engine;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -25,7 +26,10 @@ const ALL: &str = "all";
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let model = agent::chosen(&args.model, &settings)?.model;
-    let dialects = agent::dialects(&settings)?;
+    let mut dialects = agent::dialects(&settings)?;
+    for name in &args.dialects {
+        dialects = dialect_file::add(dialects, name)?;
+    }
     let ways = ways(args, &model, &dialects)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -13,10 +13,11 @@ use crate::args::dialects::{DIALECT, check_taught};
 use crate::args::{Notation, PromptArgs};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
-use crate::{engine, tool_defs};
+use crate::{dialect_file, engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = Settings::read(&args.config)?.dialects()?;
+    let registry = dialect_file::add(registry, &args.dialect)?;
     check_taught(&registry, DIALECT, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
     if let Some(notation) = args.grammar {

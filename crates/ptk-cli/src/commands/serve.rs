@@ -15,6 +15,7 @@ use crate::agent::{self, MEMORY};
 use crate::args::dialects::check_taught;
 use crate::args::{AccessLog, ServeArgs};
 use crate::config::Settings;
+use crate::dialect_file;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::models::Models;
@@ -67,7 +68,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
 }
 
 fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
-    let dialects = agent::dialects(settings)?;
+    let mut dialects = agent::dialects(settings)?;
+    let named = Models::of(settings)?;
+    for name in args
+        .dialect
+        .iter()
+        .map(String::as_str)
+        .chain(named.dialects())
+    {
+        dialects = dialect_file::add(dialects, name)?;
+    }
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
         check_taught(&dialects, "--dialect <NAME>", dialect)?;
     }

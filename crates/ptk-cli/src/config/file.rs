@@ -18,6 +18,7 @@ use super::models::{DeclaredModel, DeclaredModels};
 #[cfg(feature = "browser")]
 use super::sections::BrowserOptions;
 use super::sections::{CodeContext, Helper, Run, Sessions};
+use crate::dialect_file;
 use crate::input;
 
 /// The name of the configuration file.
@@ -176,9 +177,25 @@ impl ConfigFile {
         let models = self.sections.models.get_or_default()?.into_iter();
         let models = models.map(|(name, declared)| {
             let place = self.text.place(declared.span().start);
-            (name, (declared.into_inner(), place))
+            let mut declared = declared.into_inner();
+            self.anchor(&mut declared.dialect);
+            (name, (declared, place))
         });
         Ok(models.collect())
+    }
+
+    /// The settings of runs.
+    pub(super) fn run(&self) -> Result<Run> {
+        let mut run = self.sections.run.get_or_default()?;
+        self.anchor(&mut run.dialect);
+        Ok(run)
+    }
+
+    /// Takes the path of a dialect from this file's folder.
+    fn anchor(&self, dialect: &mut Option<String>) {
+        if let Some(name) = dialect {
+            *name = dialect_file::from_folder(name, self.path());
+        }
     }
 
     /// The built-in dialects, and those that the file declares.

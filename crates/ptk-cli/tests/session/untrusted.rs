@@ -295,3 +295,20 @@ fn trust_shows_everything_and_asks_first() {
         "Nothing to trust: ptk.toml grants no permissions.\n"
     );
 }
+
+/// A file outside of the workspace could be read so, and what it holds be told.
+#[test]
+fn an_untrusted_file_names_no_file_by_which_replies_are_read() {
+    let scene = Scene::new(&[json!("Done.")]);
+    scene.write("secret.json", "{\"token\": 1}");
+    for section in [
+        "[run]\ndialect = \"hf:secret.json\"\n",
+        "[models.a]\nprovider = \"local\"\ndialect = \"hf:secret.json\"\n",
+    ] {
+        scene.write("ptk.toml", section);
+        let ended = scene.ptk(&["Go"]).good();
+        assert!(ended.err.contains("not trusted"), "{ended:?}");
+        assert!(!ended.err.contains("secret"), "{ended:?}");
+        assert_eq!(settings(&scene)["dialect"], Value::Null);
+    }
+}

@@ -23,6 +23,7 @@ mod ptk;
 mod ptk_batch;
 mod python_in_marks;
 mod pythonic;
+pub mod response_template;
 mod tagged;
 mod tool_block;
 mod unopened;
@@ -54,7 +55,7 @@ pub use yaml_xml::YamlXml;
 
 use marked::hermes_text;
 
-use crate::parse::{Reader, Table};
+use crate::parse::{Opening, Reader, Table};
 use crate::{ToolCall, ToolResult};
 
 /// A text form of tool calls: how it is read and how it is written.
@@ -95,6 +96,18 @@ pub trait Dialect: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Marks around reasoning and around messages to the user that no table of
+    /// the parser has.
+    fn frames(&self) -> Vec<Frame> {
+        Vec::new()
+    }
+
+    /// What replies begin with where this dialect is the one chosen, unless the
+    /// grammar says otherwise.
+    fn opening(&self) -> Opening {
+        Opening::Text
+    }
+
     /// Dialects that are other forms of this one, read as if they were it where
     /// it is the only one chosen.
     fn other_forms(&self) -> Vec<String> {
@@ -131,6 +144,29 @@ pub(crate) static NO_KEYS: CallKeys = CallKeys {
     name: Vec::new(),
     args: Vec::new(),
 };
+
+/// Marks around text that is no call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// What the text is.
+    pub kind: FrameKind,
+    /// The marks that open it.
+    pub open: Vec<String>,
+    /// The marks that close it.
+    pub close: Vec<String>,
+    /// For reasoning: whether a closing mark ends it also where none was
+    /// opened, as the prompt may have done that.
+    pub closes_alone: bool,
+}
+
+/// What stands between the marks of a [`Frame`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Reasoning of the model.
+    Reasoning,
+    /// A message to the user: the dialect's own calls in it are quoted.
+    Message,
+}
 
 /// A pattern at which a call may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::frames::Frames;
 use super::line::is_lead;
 use super::marks::Tree;
 use super::reader::MarkAt;
@@ -164,12 +165,16 @@ impl GrammarBuilder {
     pub fn build(self) -> Result<Grammar, GrammarError> {
         let mut chosen = 0;
         let mut drafts = Drafts::default();
+        let mut opening = self.opening;
         let table = match &self.dialect {
             None => self.registry.table(),
             Some(name) => {
                 let dialect = self.registry.get(name)?;
                 if dialect.calls_in_reasoning() {
                     drafts = Drafts::Run;
+                }
+                if opening == Opening::Text {
+                    opening = dialect.opening();
                 }
                 let mut dialects = vec![Arc::clone(dialect)];
                 let (forms, beside) = if self.is_alone {
@@ -196,7 +201,7 @@ impl GrammarBuilder {
                 chosen,
                 drafts: self.drafts.unwrap_or(drafts),
                 fences: self.fences,
-                opening: self.opening,
+                opening,
             }),
             is_transcript: false,
         })
@@ -268,6 +273,11 @@ impl Grammar {
     pub(super) fn quoted_in_message(&self, family: usize) -> &[usize] {
         let quoted = self.inner.table.quoted_in_messages.get(family);
         quoted.map_or(&[], Vec::as_slice)
+    }
+
+    /// The marks around reasoning and messages.
+    pub(super) fn frames(&self) -> &Frames {
+        &self.inner.table.frames
     }
 
     /// Whether the text ends with a closing mark.

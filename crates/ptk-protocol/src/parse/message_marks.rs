@@ -66,6 +66,19 @@ pub(super) const USER_MESSAGES: &[UserMessage] = &[
     },
 ];
 
+/// Whether a mark opens a message to the user in some family.
+pub(crate) fn is_message_mark(mark: &str) -> bool {
+    let mut opens = USER_MESSAGES.iter().flat_map(|message| message.open);
+    opens.any(|open| open.eq_ignore_ascii_case(mark))
+}
+
+/// Whether a mark ends a turn, or stands around messages, of some model.
+pub(crate) fn is_silent_mark(mark: &str) -> bool {
+    SILENT
+        .iter()
+        .any(|silent| silent.eq_ignore_ascii_case(mark))
+}
+
 /// Marks that end a turn of some model, or stand around its messages, and may
 /// come out as text.
 pub(super) const SILENT: &[&str] = &[

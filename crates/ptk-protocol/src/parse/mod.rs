@@ -15,6 +15,7 @@
 //! | `table`, `marks` | what each mark may mean, and the search for marks |
 //! | `forged` | marks of results and turns, which a model must not write |
 //! | `reasoning_marks`, `message_marks` | marks around thoughts, and around messages to the user |
+//! | `frames` | those marks of the tables and of dialects, together |
 //! | `engine` | the state machine: prose, sections, fences, reasoning, calls |
 //! | `line`, `hold` | quotation, and what is held back until it is decided |
 //! | `reader` | what a dialect implements |
@@ -26,6 +27,7 @@ mod copies;
 mod engine;
 mod event;
 mod forged;
+mod frames;
 mod grammar;
 mod hold;
 mod line;
@@ -43,7 +45,9 @@ mod wrapped;
 pub use copies::Copies;
 pub use engine::Parser;
 pub use event::{Event, Reclassified};
+pub(crate) use frames::is_reasoning_frame;
 pub use grammar::{Drafts, Fences, Grammar, GrammarBuilder, GrammarError, Opening};
+pub(crate) use message_marks::{is_message_mark, is_silent_mark};
 pub(crate) use reader::{Finding, floor};
 pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
 pub use reasoning_marks::opened_reasoning;

@@ -56,13 +56,18 @@ impl ReasoningMarks {
         }
     }
 
+    /// The marks at which the reasoning may end.
+    pub(super) fn ends(&self) -> impl Iterator<Item = &'static str> {
+        self.close.iter().chain(self.next).copied()
+    }
+
     /// Whether this mark closes the reasoning.
-    fn is_closed_by(&self, mark: &str) -> bool {
+    pub(super) fn is_closed_by(&self, mark: &str) -> bool {
         contains(self.close, mark)
     }
 
     /// Whether this mark opens the message behind the reasoning.
-    fn is_left_at(&self, mark: &str) -> bool {
+    pub(super) fn is_left_at(&self, mark: &str) -> bool {
         self.next.iter().any(|next| {
             let start = mark.as_bytes().get(..next.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(next.as_bytes()))
@@ -135,44 +140,10 @@ pub(crate) const REASONING: &[ReasoningMarks] = &[
 /// The row of reasoning that the prompt has opened: the form is not known.
 pub(super) const OPENED_BY_PROMPT: usize = REASONING.len();
 
-/// Whether the reasoning of a row is closed by this mark.
-pub(super) fn is_closed_by(row: usize, mark: &str) -> bool {
-    match REASONING.get(row) {
-        Some(row) => row.is_closed_by(mark),
-        None => closes_alone(mark),
-    }
-}
-
-/// Whether the reasoning of a row ends before this mark, which belongs to the
-/// next message.
-pub(super) fn is_left_at(row: usize, mark: &str) -> bool {
-    REASONING.get(row).is_some_and(|row| row.is_left_at(mark))
-}
-
-/// All marks at which the reasoning of a row may end.
-pub(super) fn ends_of(row: usize) -> Vec<String> {
-    let ends: Vec<&str> = match REASONING.get(row) {
-        Some(row) => row.close.iter().chain(row.next).copied().collect(),
-        None => REASONING
-            .iter()
-            .filter(|row| row.closes_alone)
-            .flat_map(|row| row.close)
-            .copied()
-            .collect(),
-    };
-    ends.into_iter().map(str::to_owned).collect()
-}
-
-/// Whether reasoning of a row may open in the middle of a line.
-pub(super) fn may_open_mid_line(row: usize) -> bool {
-    let place = REASONING.get(row).map(|row| row.place);
-    place == Some(TriggerPosition::Anywhere)
-}
-
-/// Whether a mark ends reasoning that the prompt may have opened.
-pub(super) fn closes_alone(mark: &str) -> bool {
-    let mut rows = REASONING.iter().filter(|row| row.closes_alone);
-    rows.any(|row| contains(row.close, mark))
+/// The closing marks that end reasoning which the prompt may have opened.
+pub(super) fn closing_alone() -> impl Iterator<Item = &'static str> {
+    let rows = REASONING.iter().filter(|row| row.closes_alone);
+    rows.flat_map(|row| row.close).copied()
 }
 
 /// The mark with which a prompt opens the reasoning of the reply to it, if it

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::forged::{self, Forgery};
+use super::frames::Frames;
 use super::line::LABEL;
 use super::marks::{Needles, Tree};
 use super::message_marks::{SILENT, USER_MESSAGES};
@@ -181,6 +182,8 @@ pub(crate) struct Table {
     /// For each family with messages to the user, the dialects whose calls are
     /// quoted in them.
     pub(super) quoted_in_messages: Vec<Vec<usize>>,
+    /// The marks around reasoning and messages.
+    pub(super) frames: Frames,
     /// The words before the bracket that ends some marks, such as `functools[`.
     /// They are found by that bracket.
     pub(super) tails: Vec<String>,
@@ -280,7 +283,8 @@ impl Table {
         for mark in SILENT {
             marks.meaning(mark).silent = Some(TriggerPosition::Anywhere);
         }
-        let quoted_in_messages = add_messages(&mut marks, &dialects);
+        let mut quoted_in_messages = add_messages(&mut marks, &dialects);
+        let frames = add_frames(&mut marks, &dialects, &mut quoted_in_messages);
         marks.meaning("`").fence = Some(b'`');
         marks.meaning("~~~").fence = Some(b'~');
         marks.meaning(LABEL).label = true;
@@ -299,6 +303,7 @@ impl Table {
         }
         Self {
             quoted_in_messages,
+            frames,
             ..Self::with(dialects, marks, named)
         }
     }
@@ -358,6 +363,7 @@ impl Table {
             stops: Stops::new(needles, lines, &starts),
             stems,
             quoted_in_messages: Vec::new(),
+            frames: Frames::default(),
             tails,
         }
     }
@@ -367,24 +373,10 @@ impl Table {
 /// the dialects are quoted in them.
 fn add_messages(marks: &mut MarkMeanings, dialects: &[Arc<dyn Dialect>]) -> Vec<Vec<usize>> {
     for (family, message) in USER_MESSAGES.iter().enumerate() {
-        let anywhere = message
-            .open
-            .iter()
-            .zip(std::iter::repeat(TriggerPosition::Anywhere));
-        let line = message
-            .open_line
-            .iter()
-            .zip(std::iter::repeat(TriggerPosition::LineStart));
-        for (open, place) in anywhere.chain(line) {
+        add_message(marks, family, message.open.iter(), message.close.iter());
+        for open in message.open_line {
+            let place = TriggerPosition::LineStart;
             marks.meaning(open).message = Some(MessageMark::Open(family, place));
-        }
-        for close in message.close {
-            let meaning = marks.meaning(close);
-            meaning.message = Some(MessageMark::Close);
-            // Where none is open, it is markup without a meaning.
-            if !meaning.closer {
-                meaning.silent = Some(TriggerPosition::Anywhere);
-            }
         }
     }
     let quoted = |names: &[&str]| {
@@ -398,6 +390,50 @@ fn add_messages(marks: &mut MarkMeanings, dialects: &[Arc<dyn Dialect>]) -> Vec<
         .collect()
 }
 
+/// Adds the frames that dialects bring along. The calls of a dialect are quoted
+/// in its own messages.
+fn add_frames(
+    marks: &mut MarkMeanings,
+    dialects: &[Arc<dyn Dialect>],
+    quoted_in_messages: &mut Vec<Vec<usize>>,
+) -> Frames {
+    let frames = Frames::of(dialects);
+    for (row, frame) in frames.reasoning() {
+        for open in &frame.open {
+            marks.meaning(open).reasoning = Some(row);
+        }
+        for close in &frame.close {
+            marks.meaning(close).reasoning_end = true;
+        }
+    }
+    for (family, dialect, frame) in frames.messages() {
+        quoted_in_messages.push(vec![dialect]);
+        add_message(marks, family, frame.open.iter(), frame.close.iter());
+    }
+    frames
+}
+
+/// Adds the marks of a message that counts wherever it stands.
+fn add_message<S: AsRef<str>>(
+    marks: &mut MarkMeanings,
+    family: usize,
+    open: impl Iterator<Item = S>,
+    close: impl Iterator<Item = S>,
+) {
+    for open in open {
+        let place = TriggerPosition::Anywhere;
+        marks.meaning(open.as_ref()).message = Some(MessageMark::Open(family, place));
+    }
+    for close in close {
+        let meaning = marks.meaning(close.as_ref());
+        meaning.message = Some(MessageMark::Close);
+        // Where none is open, it is markup without a meaning.
+        if !meaning.closer {
+            meaning.silent = Some(TriggerPosition::Anywhere);
+        }
+    }
+}
+
 /// Whether a closing tag may belong to any markup: `</function>`.
 pub(super) fn is_common_tag(mark: &str) -> bool {
     let name = mark
@@ -409,13 +445,17 @@ pub(super) fn is_common_tag(mark: &str) -> bool {
 impl Meaning {
     /// Whether the mark has a meaning at the start of a line only.
     fn is_for_line_starts(&self) -> bool {
-        let reasoning = self.reasoning.and_then(|row| REASONING.get(row));
+        // The marks that dialects bring along count wherever they stand.
+        let opens_anywhere = |row: usize| {
+            let row = REASONING.get(row);
+            row.is_none_or(|row| row.place == TriggerPosition::Anywhere)
+        };
         let message = match self.message {
             Some(MessageMark::Open(_, place)) => place == TriggerPosition::Anywhere,
             Some(MessageMark::Close) => true,
             None => false,
         };
-        let elsewhere = reasoning.is_some_and(|row| row.place == TriggerPosition::Anywhere)
+        let elsewhere = self.reasoning.is_some_and(opens_anywhere)
             || message
             || self.reasoning_end
             || self.closer

@@ -284,8 +284,24 @@ fn check_entry(field: &'static str, entry: &str) -> Result<(), DeclarationFault>
     Ok(())
 }
 
-/// Checks that a text can be a mark: one that does not occur in any prose.
-pub(super) fn check_mark(field: &'static str, mark: &str) -> Result<(), DeclarationFault> {
+/// Checks that a text can be a mark of calls: one that does not occur in any
+/// prose, and does not stand around reasoning.
+pub(in crate::dialects) fn check_mark(
+    field: &'static str,
+    mark: &str,
+) -> Result<(), DeclarationFault> {
+    check_distinct(field, mark)?;
+    if reasoning_marks().any(|tag| tag.eq_ignore_ascii_case(mark)) {
+        return Err(DeclarationFault::Reasoning(mark.to_owned()));
+    }
+    Ok(())
+}
+
+/// Checks that a text does not occur in any prose.
+pub(in crate::dialects) fn check_distinct(
+    field: &'static str,
+    mark: &str,
+) -> Result<(), DeclarationFault> {
     check_entry(field, mark)?;
     let owned = || mark.to_owned();
     if mark.trim() != mark {
@@ -299,9 +315,6 @@ pub(super) fn check_mark(field: &'static str, mark: &str) -> Result<(), Declarat
     if mark.contains(['~', '\n', '\r']) {
         let mark = owned();
         return Err(DeclarationFault::Unguarded { field, mark });
-    }
-    if reasoning_marks().any(|tag| tag.eq_ignore_ascii_case(mark)) {
-        return Err(DeclarationFault::Reasoning(owned()));
     }
     if mark.starts_with('`') {
         let mark = owned();

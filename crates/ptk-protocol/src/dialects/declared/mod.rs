@@ -37,6 +37,8 @@ use self::dialect::Declared;
 use super::{Dialect, Registry};
 
 pub use declaration::{Body, Declaration, DeclarationFault};
+pub(super) use declaration::{check_distinct, check_mark};
+pub(super) use template::param;
 
 /// The error for a declaration that no dialect can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -138,7 +138,9 @@ fn opening(template: &str) -> Result<TagTemplate, DeclarationFault> {
 
 /// Parses how an argument is written, and what ends its tag, if the tag holds
 /// the argument's name.
-fn param(template: &str) -> Result<(Param, Option<String>), DeclarationFault> {
+pub(in crate::dialects) fn param(
+    template: &str,
+) -> Result<(Param, Option<String>), DeclarationFault> {
     let fault = || not_understood("argument", template, ARGUMENTS);
     let (tag, close) = around(template, VALUE).ok_or_else(fault)?;
     if let Some(prefix) = tag.strip_suffix("<KEY>") {

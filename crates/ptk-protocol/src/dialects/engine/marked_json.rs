@@ -91,6 +91,14 @@ impl MarkedJson {
     pub(crate) fn arguments_of(marks: Arc<JsonMarks>, called: Called, at: usize) -> Self {
         Self {
             called: Some(called),
+            ..Self::behind(marks, at)
+        }
+    }
+
+    /// A reader for calls whose JSON starts at `at`, behind an opening mark that
+    /// was read already.
+    pub(crate) fn behind(marks: Arc<JsonMarks>, at: usize) -> Self {
+        Self {
             at,
             open_length: at,
             state: MarkedState::Lead,

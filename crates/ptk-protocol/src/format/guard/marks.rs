@@ -31,6 +31,11 @@ pub(super) fn of(registry: &Registry) -> Vec<Mark> {
         for close in dialect.closers().iter().chain(&dialect.section_ends()) {
             add(&mut marks, shortened(close, MarkPosition::Anywhere));
         }
+        for frame in dialect.frames() {
+            for mark in frame.open.iter().chain(&frame.close) {
+                add(&mut marks, shortened(mark, MarkPosition::Anywhere));
+            }
+        }
         for word in dialect
             .writer()
             .iter()

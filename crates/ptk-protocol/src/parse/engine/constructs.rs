@@ -11,7 +11,6 @@ use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
 use crate::parse::reader::{Finding, Findings, Input, Step, floor};
-use crate::parse::reasoning_marks::ends_of;
 use crate::parse::settle::Settler;
 use crate::parse::table::Candidates;
 use crate::parse::trace::{Decision, Quote, Refusal};
@@ -34,7 +33,7 @@ impl Work<'_, '_, '_> {
             Back::Prose { .. } => (Some(Vec::new()), Vec::new()),
             Back::Reasoning { tag } => {
                 let live = self.grammar.drafts() == Drafts::Run;
-                ((!live).then(Vec::new), ends_of(tag))
+                ((!live).then(Vec::new), self.grammar.frames().ends_of(tag))
             }
             Back::Fence(fence) => {
                 let close: String = std::iter::once('\n')

@@ -6,7 +6,6 @@ use crate::dialects::{Claim, TriggerPosition};
 use crate::parse::hold::Item;
 use crate::parse::line::{Continues, Line};
 use crate::parse::message_marks::USER_MESSAGES;
-use crate::parse::reasoning_marks::{closes_alone, may_open_mid_line};
 use crate::parse::table::{
     Candidate, Candidates, Hit, LineAt, MessageMark, Next, Stretch, is_common_tag,
 };
@@ -83,7 +82,9 @@ impl<'a> Work<'a, '_, '_> {
         }
         let blank = self.machine.line.is_blank();
         let frame = match (meaning.reasoning, meaning.message) {
-            (Some(tag), _) if blank || may_open_mid_line(tag) => Some(Frame::Reasoning(tag)),
+            (Some(tag), _) if blank || self.grammar.frames().may_open_mid_line(tag) => {
+                Some(Frame::Reasoning(tag))
+            }
             (_, Some(MessageMark::Open(family, place)))
                 if blank || place == TriggerPosition::Anywhere =>
             {
@@ -233,7 +234,10 @@ impl<'a> Work<'a, '_, '_> {
         let in_section = meaning.closer && self.machine.sections > 0;
         let tag_of_reasoning = meaning.reasoning_end
             && meaning.silent.is_none()
-            && closes_alone(self.text.slice(&(start..end)));
+            && self
+                .grammar
+                .frames()
+                .closes_alone(self.text.slice(&(start..end)));
         let blank = self.machine.line.is_blank();
         let named = self.machine.line.names_marks();
         let is_common = meaning.closer && is_common_tag(self.text.slice(&(start..end)));

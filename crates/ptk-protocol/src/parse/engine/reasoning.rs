@@ -3,10 +3,10 @@
 use super::{Back, EngineState, Work, is_run_open, run_length};
 use crate::SpanKind;
 use crate::dialects::TriggerPosition;
+use crate::parse::frames::Frames;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::Held;
 use crate::parse::line::Line;
-use crate::parse::reasoning_marks::{is_closed_by, is_left_at};
 use crate::parse::table::{Hit, MessageMark, Next};
 use crate::parse::trace::{Decision, Kept, Quote};
 
@@ -35,7 +35,7 @@ impl Work<'_, '_, '_> {
         } = hit;
         self.pass(start);
         let mark = text.slice(&(start..end));
-        if meaning.reasoning_end && is_closed_by(tag, mark) {
+        if meaning.reasoning_end && self.grammar.frames().is_closed_by(tag, mark) {
             self.tell(SpanKind::Reasoning, start);
             self.mark(start..end);
             self.note(start..end, |_| Decision::ReasoningEnd);
@@ -46,7 +46,7 @@ impl Work<'_, '_, '_> {
         let is_quoted = fenced || self.machine.line.open_ticks().is_some();
         let opens_message = matches!(meaning.message, Some(MessageMark::Open(_, place))
             if place == TriggerPosition::Anywhere || self.machine.line.is_blank());
-        if !is_quoted && (opens_message || is_left_at(tag, mark)) {
+        if !is_quoted && (opens_message || Frames::is_left_at(tag, mark)) {
             self.tell(SpanKind::Reasoning, start);
             self.note(start..start, |_| Decision::ReasoningEnd);
             self.machine.line = Line::default();

@@ -7,7 +7,6 @@ use crate::SpanKind;
 use crate::parse::event::{Event, Reclassified};
 use crate::parse::grammar::{Drafts, Opening};
 use crate::parse::line::Line;
-use crate::parse::reasoning_marks::closes_alone;
 use crate::parse::trace::Decision;
 
 /// Up to this length, calls and marks at the beginning of a reply may turn out
@@ -21,7 +20,10 @@ impl Work<'_, '_, '_> {
             && self.machine.drafted.is_some()
             && self.machine.hold.is_none()
             && !self.machine.line.names_marks()
-            && closes_alone(self.text.slice(&(start..end)))
+            && self
+                .grammar
+                .frames()
+                .closes_alone(self.text.slice(&(start..end)))
     }
 
     /// Ends reasoning that nothing has opened: everything so far is part of it.
