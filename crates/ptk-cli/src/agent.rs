@@ -233,6 +233,24 @@ impl<'a> WorkspaceContext<'a> {
         Ok(())
     }
 
+    /// Adds the dialect that is described beside the model's file, and returns
+    /// its name.
+    fn add_dialect_beside(
+        &mut self,
+        chosen: &Chosen,
+        model: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<String>> {
+        let Some(dialect) = dialect_beside(chosen, model) else {
+            return Ok(None);
+        };
+        self.add_dialect(&dialect)?;
+        notes.push(format!(
+            "Replies are read by {dialect}, which stands beside the model."
+        ));
+        Ok(Some(dialect))
+    }
+
     /// A note about settings that are ignored, if there are any.
     fn ignored(&self) -> Result<Option<String>> {
         self.settings.note(|_| true)
@@ -327,13 +345,8 @@ impl Agent {
         let chosen = named.choose(wanted, given, ignored.as_deref())?;
         ground.dialects = chosen.check(ground.dialects)?;
         if choices.dialect.is_none() {
-            choices.dialect = dialect_beside(&chosen, choices.model.as_deref());
-            if let Some(dialect) = &choices.dialect {
-                ground.add_dialect(dialect)?;
-                notes.push(format!(
-                    "Replies are read by {dialect}, which stands beside the model."
-                ));
-            }
+            let model = choices.model.as_deref();
+            choices.dialect = ground.add_dialect_beside(&chosen, model, &mut notes)?;
         }
         if chosen.model.is_too_small() && !offered.is_empty() {
             notes.push(TOO_SMALL.to_owned());
@@ -540,7 +553,8 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
 #[cfg(feature = "local")]
 fn dialect_beside(chosen: &Chosen, model: Option<&str>) -> Option<String> {
     let is_local = chosen.provider.as_deref() == Some("local");
-    let file = model.filter(|model| is_local && model.ends_with(".gguf"));
+    let file = model
+        .filter(|model| is_local && Path::new(model).extension().is_some_and(|it| it == "gguf"));
     dialect_file::beside(file?)
 }
 

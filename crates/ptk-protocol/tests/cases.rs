@@ -78,9 +78,10 @@ fn grammar(settings: &Settings) -> Grammar {
     if let Some(grammar) = BUILT.lock().unwrap().get(&key) {
         return grammar.clone();
     }
-    let mut builder = Grammar::builder()
-        .drafts(settings.drafts)
-        .fences(settings.fences);
+    let mut builder = Grammar::builder().fences(settings.fences);
+    if let Some(drafts) = settings.drafts {
+        builder = builder.drafts(drafts);
+    }
     if let Some(dialect) = &settings.dialect {
         builder = builder.dialect(dialect);
     }

@@ -16,6 +16,7 @@ use ptk_protocol::{Grammar, ProblemCode, Reply, Status, ToolCall, ToolSpec, Tool
 use serde_json::{Value, json};
 
 /// The forms that templates take: a name of ours, and the template.
+#[expect(clippy::too_many_lines, reason = "a table of templates")]
 fn templates() -> Vec<(&'static str, Value)> {
     let named =
         json!({"type": "function", "function": {"name": "{name}", "arguments": "{content}"}});
@@ -429,7 +430,7 @@ fn samples(template: &Value) -> Vec<String> {
     vec![
         format!("{}Well:\n{call}\nDone.", reasoning.concat()),
         format!("{call}{}", mark("content", "close")),
-        call.replace("\":", "\"").replace("=", ""),
+        call.replace("\":", "\"").replace('=', ""),
         format!("{} {call}", call.split_at(call.len() / 2).0),
     ]
 }
@@ -610,6 +611,7 @@ fn with(path: &str, value: Value) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of templates")]
 fn what_cannot_be_read_is_refused_with_its_place_and_a_reason() {
     let open = "/fields/tool_calls/open_pattern";
     let calls = |key: &str| format!("/fields/tool_calls/{key}");

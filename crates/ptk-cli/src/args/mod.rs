@@ -145,7 +145,7 @@ pub(crate) struct ParseArgs {
     #[arg(long, value_name = "FILE", help_heading = "Reading", value_hint = ValueHint::FilePath)]
     pub(crate) tool_defs: Option<PathBuf>,
 
-    /// Dialect of the calls; `auto` detects it, `hf:PATH` is described by a model's tokenizer_config.json
+    /// Dialect of the calls; `auto` detects it, `hf:PATH` reads it from a model's `tokenizer_config.json`
     #[arg(
         long,
         value_name = "NAME",
@@ -156,7 +156,7 @@ pub(crate) struct ParseArgs {
     )]
     pub(crate) dialect: String,
 
-    /// Parse one case per line: {"input", "tools"?, "dialect"?, "chunks"?, "starts_in_reasoning"?}
+    /// Parse one case per line: `{"input", "tools"?, "dialect"?, "chunks"?, "starts_in_reasoning"?}`
     #[arg(long, help_heading = "Mode")]
     pub(crate) jsonl: bool,
 
@@ -168,7 +168,7 @@ pub(crate) struct ParseArgs {
     #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "dialect", "workspace", "config"])]
     pub(crate) repair: bool,
 
-    /// Print the dialect as a Hugging Face response_template
+    /// Print the dialect as a `response_template` of Hugging Face
     #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "repair"])]
     pub(crate) response_template: bool,
 

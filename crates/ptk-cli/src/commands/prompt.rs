@@ -27,7 +27,7 @@ pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     if args.json {
         let value = json!({
             "dialect": args.dialect,
-            "style": name(args.style),
+            "style": name(&args.style),
             "prompt": prompt,
         });
         writeln!(out, "{value}")?;
@@ -70,7 +70,7 @@ fn grammar(
             outside.map(|it| json!({"tool": it.tool, "path": it.path, "keyword": it.keyword}));
         let value = json!({
             "dialect": dialect,
-            "notation": name(notation),
+            "notation": name(&notation),
             "grammar": text,
             "outside": outside.collect::<Vec<_>>(),
         });
@@ -85,7 +85,7 @@ fn grammar(
 }
 
 /// The value of a flag as it is written on the command line.
-fn name(value: impl ValueEnum) -> Option<String> {
+fn name(value: &impl ValueEnum) -> Option<String> {
     let value = value.to_possible_value()?;
     Some(value.get_name().to_owned())
 }

@@ -69,13 +69,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
 
 fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
     let mut dialects = agent::dialects(settings)?;
-    let named = Models::of(settings)?;
-    for name in args
-        .dialect
-        .iter()
-        .map(String::as_str)
-        .chain(named.dialects())
-    {
+    let configured = Models::of(settings)?;
+    let given = args.dialect.as_deref();
+    for name in given.into_iter().chain(configured.dialects()) {
         dialects = dialect_file::add(dialects, name)?;
     }
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {

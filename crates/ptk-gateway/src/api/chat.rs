@@ -600,9 +600,12 @@ impl Writer for ChatWriter {
             }),
             ResponseEvent::Call { id, name } => self.call(id, name, out),
             ResponseEvent::Arguments(json) => self.arguments(json, out),
-            ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => {}
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
-            ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
+            ResponseEvent::CallEnd(_)
+            | ResponseEvent::CallCut(_)
+            | ResponseEvent::WasReasoning
+            | ResponseEvent::WasRescued
+            | ResponseEvent::WasText => {}
         }
     }
 

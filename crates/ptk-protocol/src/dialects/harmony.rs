@@ -46,7 +46,7 @@ fn unaddressed() -> impl Iterator<Item = String> {
 }
 
 impl Dialect for Harmony {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "harmony"
     }
 

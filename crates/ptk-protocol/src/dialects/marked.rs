@@ -18,6 +18,10 @@ use crate::parse::{MarkAt, Reader, mark_at};
 
 /// A dialect that writes JSON between marks.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "families differ in independent ways"
+)]
 pub(crate) struct Marked {
     name: &'static str,
     aliases: &'static [&'static str],
@@ -126,7 +130,8 @@ impl Dialect for Marked {
             let call = MarkedJson::new(Arc::clone(&self.marks), open);
             let mark = self.marks.open.get(open).map_or("", String::as_str);
             if trigger >= words || mark.ends_with('{') {
-                return Box::new(NamedFirst::new(call, mark.len().saturating_sub(1)));
+                let at = mark.len().saturating_sub(1);
+                return Box::new(NamedFirst::new(call, at, trigger >= words));
             }
             return Box::new(call);
         }
@@ -623,7 +628,8 @@ const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
 /// Parses `function<｜tool▁sep｜>f` and a line break.
 fn deepseek_v3_head(text: &str) -> HeadAt {
     let length = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
-        HeadAt::Finding(_, length) => length,
+        HeadAt::Finding(Some(kind), length) if kind.name == "function" => length,
+        HeadAt::Finding(..) => return HeadAt::Other,
         other => return other,
     };
     let rest = text.get(length..).unwrap_or("");

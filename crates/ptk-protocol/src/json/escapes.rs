@@ -35,7 +35,7 @@ pub(super) fn copy_content(
 ) {
     let from = stretch.start;
     let content = text.get(stretch).unwrap_or_default();
-    let backslashes = Backslashes::of(content);
+    let backslashes = writer.backslashes(content);
     let mut at = 0;
     while let Some(offset) = next_special(content, at) {
         at += offset;
@@ -55,7 +55,7 @@ pub(super) fn copy_content(
 /// Writes `content`, which stands near `at` in the input, as the content of a
 /// string.
 pub(super) fn write_content(writer: &mut RepairWriter<'_>, content: &str, at: usize, limit: Limit) {
-    let backslashes = Backslashes::of(content);
+    let backslashes = writer.backslashes(content);
     let mut done = 0;
     let mut next = 0;
     while let Some(offset) = next_special(content, next) {

@@ -7,6 +7,7 @@ use super::blank::{blank_end, fence_length, foreign_blank, is_comment};
 use super::frame::{Frame, FrameState, Kind};
 use super::lookahead::{Lookahead, StringPosition};
 use super::quotes::QuoteFamily;
+use super::strict::FirstFault;
 use super::writer::RepairWriter;
 use super::{End, MAX_DEPTH, RepairError, Repaired};
 
@@ -47,10 +48,11 @@ impl<'a> Repairer<'a> {
     }
 
     /// Reads the text, of which everything before `fault` is valid.
-    pub(super) fn run(mut self, fault: usize) -> Result<Repaired, RepairError> {
+    pub(super) fn run(mut self, fault: FirstFault) -> Result<Repaired, RepairError> {
+        self.writer.trusts_escapes = fault.is_cut;
         self.find_start()?;
         if matches!(self.byte(self.pos), Some(b'{' | b'[')) && self.writer.is_untouched() {
-            self.walk_valid(fault)?;
+            self.walk_valid(fault.at)?;
         }
         loop {
             self.skip_blank();

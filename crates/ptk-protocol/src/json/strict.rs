@@ -5,15 +5,26 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// The offset up to which `serde_json` can read `text`; `None` if it can read
-/// all of it.
-pub(super) fn first_fault(text: &str) -> Option<usize> {
+/// Where a text stops being valid JSON.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstFault {
+    /// The offset up to which `serde_json` can read the text.
+    pub(super) at: usize,
+    /// Whether the text only ends too early, and is valid as far as it goes.
+    pub(super) is_cut: bool,
+}
+
+/// The first fault of `text`; `None` if it is valid.
+pub(super) fn first_fault(text: &str) -> Option<FirstFault> {
     let error = serde_json::from_str::<Checked>(text).err()?;
     let line_start = match error.line().checked_sub(2) {
         None => 0,
         Some(breaks) => memchr::memchr_iter(b'\n', text.as_bytes()).nth(breaks)? + 1,
     };
-    Some((line_start + error.column()).min(text.len()))
+    Some(FirstFault {
+        at: (line_start + error.column()).min(text.len()),
+        is_cut: error.is_eof(),
+    })
 }
 
 /// A value that is checked and not built. Unlike `IgnoredAny`, it decodes

@@ -2,6 +2,7 @@
 
 use crate::ProblemCode;
 
+use super::undoubled::Backslashes;
 use super::{Fix, MAX_FIXES};
 
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
@@ -14,6 +15,9 @@ pub(super) struct RepairWriter<'a> {
     copied: usize,
     out: String,
     fixes: Vec<Fix>,
+    /// Whether escapes are what JSON says, because the input is valid as far as
+    /// it goes.
+    pub(super) trusts_escapes: bool,
 }
 
 impl<'a> RepairWriter<'a> {
@@ -23,6 +27,16 @@ impl<'a> RepairWriter<'a> {
             copied: 0,
             out: String::with_capacity(text.len() + 16),
             fixes: Vec::new(),
+            trusts_escapes: false,
+        }
+    }
+
+    /// What the backslashes of a string say about each other.
+    pub(super) fn backslashes(&self, content: &str) -> Backslashes {
+        if self.trusts_escapes {
+            Backslashes::default()
+        } else {
+            Backslashes::of(content)
         }
     }
 

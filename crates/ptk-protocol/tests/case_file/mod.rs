@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) dialect: Option<String>,
     pub(crate) tools: Tools,
     pub(crate) extra_tools: Vec<ToolSpec>,
-    pub(crate) drafts: Drafts,
+    pub(crate) drafts: Option<Drafts>,
     pub(crate) fences: Fences,
     pub(crate) in_reasoning: bool,
     pub(crate) likely_in_reasoning: bool,
@@ -148,9 +148,9 @@ fn setting(settings: &mut Settings, line: &str) -> Result<(), String> {
             let tool = serde_json::from_str(json).map_err(|error| error.to_string())?;
             settings.extra_tools.push(tool);
         }
-        ("drafts", "rescue") => settings.drafts = Drafts::Rescue,
-        ("drafts", "ignore") => settings.drafts = Drafts::Ignore,
-        ("drafts", "run") => settings.drafts = Drafts::Run,
+        ("drafts", "rescue") => settings.drafts = Some(Drafts::Rescue),
+        ("drafts", "ignore") => settings.drafts = Some(Drafts::Ignore),
+        ("drafts", "run") => settings.drafts = Some(Drafts::Run),
         ("fences", "quote") => settings.fences = Fences::Quote,
         ("fences", "last may call") => settings.fences = Fences::LastMayCall,
         ("starts in", "reasoning") => settings.in_reasoning = true,

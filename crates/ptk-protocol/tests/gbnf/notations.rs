@@ -116,7 +116,7 @@ fn lark_divides_arguments_as_json_is_divided() {
     for line in [
         r#"start: "<tool_call>\n{\"name\": \"" call"#,
         r#"now-args: "{" "}""#,
-        r#"string: LEXEME"#,
+        "string: LEXEME",
         r#"LEXEME: "\"" CHAR* "\"""#,
         r#"HEAD-LINES: /[1-9]/ | "1" /[0-9]/ | "20""#,
         r#"colon: ":" ( " " )?"#,

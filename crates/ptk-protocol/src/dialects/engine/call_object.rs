@@ -518,31 +518,9 @@ fn read_members<'t>(
             return Ok(reading);
         }
         Some((Entry { key, .. }, string)) if string.starts_with('"') => {
-            match text_of(string).as_deref().and_then(object_in_string) {
-                Some((json, repairs)) => {
-                    reading.args_json = Cow::Owned(json);
-                    reading.problems.push(Problem::new(
-                        ProblemCode::StringifiedArguments,
-                        format!("`{key}` is a string of JSON; write the object itself"),
-                        span,
-                    ));
-                    reading.problems.extend(
-                        repairs
-                            .into_iter()
-                            .map(|code| Problem::new(code, super::repair_message(code), span)),
-                    );
-                }
-                None if is_parameter(&reading.name, key, input) => {
-                    flat_arguments(&members, name_at, span, &mut reading);
-                }
-                None => {
-                    let message = format!(
-                        "`{key}` is a string that is not a JSON object; write the object itself"
-                    );
-                    reading
-                        .problems
-                        .push(malformed(&message, span.start, span.end));
-                }
+            let is_argument = is_parameter(&reading.name, key, input);
+            if !string_arguments(key, string, is_argument, span, &mut reading) {
+                flat_arguments(&members, name_at, span, &mut reading);
             }
         }
         Some((_, list)) if list.starts_with('[') => {
@@ -624,6 +602,39 @@ fn flat_arguments(
             span,
         ));
     }
+}
+
+/// Reads arguments that are a string. `false` if the string is an argument
+/// itself.
+fn string_arguments(
+    key: &str,
+    string: &str,
+    is_argument: bool,
+    span: Span,
+    reading: &mut ObjectCall<'_>,
+) -> bool {
+    match text_of(string).as_deref().and_then(object_in_string) {
+        Some((json, repairs)) => {
+            reading.args_json = Cow::Owned(json);
+            reading.problems.push(Problem::new(
+                ProblemCode::StringifiedArguments,
+                format!("`{key}` is a string of JSON; write the object itself"),
+                span,
+            ));
+            let notes = repairs
+                .into_iter()
+                .map(|code| Problem::new(code, super::repair_message(code), span));
+            reading.problems.extend(notes);
+        }
+        None if is_argument => return false,
+        None => {
+            let message =
+                format!("`{key}` is a string that is not a JSON object; write the object itself");
+            let problem = malformed(&message, span.start, span.end);
+            reading.problems.push(problem);
+        }
+    }
+    true
 }
 
 /// Whether a key beside the tool's name is one of its parameters, although

@@ -262,8 +262,12 @@ impl MarkedJson {
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
         match input.call_begins(at) {
             None => return Some(Step::More),
-            Some(true) if self.called.is_none() => return Some(Step::Skip(at)),
-            Some(true) => return Some(Step::Reject),
+            Some(true) if self.called.is_some() => return Some(Step::Reject),
+            Some(true) => match self.is_name_alone(input, at) {
+                None => return Some(Step::More),
+                Some(false) => return Some(Step::Skip(at)),
+                Some(true) => {}
+            },
             Some(false) => {}
         }
         let rest = input.from(at);
@@ -306,6 +310,29 @@ impl MarkedJson {
             return Some(Step::Done(end));
         }
         Some(Self::unreadable_call(input, out, end))
+    }
+
+    /// Whether a declared tool's name stands at `at`, and neither JSON nor
+    /// anything else in brackets behind it, before the closing mark. The name
+    /// begins calls of several families. `None` if more text is needed.
+    fn is_name_alone(&self, input: &Input<'_>, at: usize) -> Option<bool> {
+        let rest = input.from(at);
+        let Some(name) = declared_name(rest, input) else {
+            return Some(false);
+        };
+        let window = rest.get(..floor(rest, BOTCHED_CALL_LIMIT)).unwrap_or("");
+        let behind = window.get(name.len()..).unwrap_or("");
+        if !behind.starts_with(char::is_whitespace) {
+            return Some(false);
+        }
+        let finder = self.marks.finder();
+        let close = finder.and_then(|finder| finder.find(behind));
+        match (behind.find(['{', '[', '(']), close) {
+            (Some(bracket), Some(close)) => Some(close.start() < bracket),
+            (None, Some(_)) => Some(true),
+            (None, None) if !input.end && rest.len() < BOTCHED_CALL_LIMIT => None,
+            (_, None) => Some(false),
+        }
     }
 
     fn unreadable_call(input: &Input<'_>, out: &mut Findings, end: usize) -> Step {

@@ -13,16 +13,19 @@ pub(crate) struct NamedFirst {
     at: usize,
     scanner: Option<Scanner>,
     is_named: bool,
+    /// Whether it stands behind prose, and has to end its line then.
+    is_behind_prose: bool,
 }
 
 impl NamedFirst {
     /// A reader for a call whose JSON begins at `at`.
-    pub(crate) fn new(call: MarkedJson, at: usize) -> Self {
+    pub(crate) fn new(call: MarkedJson, at: usize, is_behind_prose: bool) -> Self {
         Self {
             call,
             at,
             scanner: None,
             is_named: false,
+            is_behind_prose,
         }
     }
 }
@@ -40,6 +43,18 @@ impl Reader for NamedFirst {
                 _ => return out.refuse(Refusal::NoJson),
             };
             self.scanner = Some(Scanner::new(start));
+        }
+        if self.is_behind_prose {
+            let rest = input.from(self.at);
+            let line = match rest.split_once('\n') {
+                Some((line, _)) => line,
+                None if input.end => rest,
+                None => return Step::More,
+            };
+            if !line.trim_end().ends_with(['[', ']', '{', '}', ',']) {
+                return out.refuse(Refusal::AboutMarks);
+            }
+            self.is_behind_prose = false;
         }
         let Some(scanner) = &mut self.scanner else {
             return Step::Reject;

@@ -85,10 +85,11 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
         return None;
     };
     match trigger.place {
-        dialects::TriggerPosition::Anywhere => shortened(mark, MarkPosition::Anywhere),
         // `{"name"` stands in every other file.
         dialects::TriggerPosition::BehindProse if !mark.starts_with(is_name) => None,
-        dialects::TriggerPosition::BehindProse => shortened(mark, MarkPosition::Anywhere),
+        dialects::TriggerPosition::Anywhere | dialects::TriggerPosition::BehindProse => {
+            shortened(mark, MarkPosition::Anywhere)
+        }
         // `to=f` has no meaning unless marks follow, and those are broken.
         dialects::TriggerPosition::LineStart if trigger.claim == Claim::Section => None,
         dialects::TriggerPosition::LineStart => {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::dense::{self, Dense};
 
 /// The most bytes between the name of an argument and its value:
-/// `</arg_key><arg_value>` and the like.
-const MAX_GAP: usize = 48;
+/// `</arg_key><arg_value>` and the like, with a tag for the type between them.
+const MAX_GAP: usize = 80;
 /// The distance between the name and the arguments of a call is at most twice
 /// the length of the arguments, and this.
 const REACH: usize = 512;

@@ -81,19 +81,7 @@ impl<'a> Work<'a, '_, '_> {
             self.leave_message(start, end);
         }
         let blank = self.machine.line.is_blank();
-        let frame = match (meaning.reasoning, meaning.message) {
-            (Some(tag), _) if blank || self.grammar.frames().may_open_mid_line(tag) => {
-                Some(Frame::Reasoning(tag))
-            }
-            (_, Some(MessageMark::Open(family, place)))
-                if blank || place == TriggerPosition::Anywhere =>
-            {
-                Some(Frame::Message(family))
-            }
-            _ if self.may_end_reasoning(meaning.reasoning_end, start, end) => Some(Frame::Thought),
-            _ => None,
-        };
-        if let Some(frame) = frame
+        if let Some(frame) = self.frame_at(&hit, blank)
             && !quoted
         {
             // In a sentence, words follow behind a space.
@@ -145,6 +133,25 @@ impl<'a> Work<'a, '_, '_> {
         }
         self.skip_char(start);
         self.go(EngineState::Prose)
+    }
+
+    /// What a mark in prose opens or ends, besides calls.
+    fn frame_at(&self, hit: &Hit<'_>, blank: bool) -> Option<Frame> {
+        let meaning = hit.meaning;
+        match (meaning.reasoning, meaning.message) {
+            (Some(tag), _) if blank || self.grammar.frames().may_open_mid_line(tag) => {
+                Some(Frame::Reasoning(tag))
+            }
+            (_, Some(MessageMark::Open(family, place)))
+                if blank || place == TriggerPosition::Anywhere =>
+            {
+                Some(Frame::Message(family))
+            }
+            _ => {
+                let ends = self.may_end_reasoning(meaning.reasoning_end, hit.start, hit.end);
+                ends.then_some(Frame::Thought)
+            }
+        }
     }
 
     /// Enters what a mark opens in prose.

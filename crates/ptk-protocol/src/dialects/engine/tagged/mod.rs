@@ -231,7 +231,9 @@ impl TagReader {
             }
             _ => {}
         }
-        if self.is_sent() || (!self.declared && self.is_meant(input)) {
+        // Words on the same line talk about the tags.
+        let is_apart = input.slice(self.at..at).contains('\n');
+        if self.is_sent() || (!self.declared && is_apart && self.is_meant(input)) {
             return Some(self.unended(input, out, self.at));
         }
         if self.declared && !self.form.shares_marks() {
@@ -313,11 +315,12 @@ impl TagReader {
         let form = Arc::clone(&self.form);
         let open = self.param_open();
         let rest = input.from(at + open.len());
-        if let Some(key) = self.unclosed_param(rest, input) {
-            let Some(key) = key else {
-                return self.wait(TaggedState::Between);
-            };
-            return self.begin_unclosed(key, at + open.len(), input);
+        match self.unclosed_param(rest, input) {
+            Some(UnclosedParam::Undecided) => return self.wait(TaggedState::Between),
+            Some(UnclosedParam::Named(key)) => {
+                return self.begin_unclosed(key, at + open.len(), input);
+            }
+            None => {}
         }
         let end = match tag_end(rest, &form.tag_end) {
             TagEnd::At(end) => end,
@@ -367,8 +370,8 @@ impl TagReader {
     }
 
     /// The name of an argument whose opening tag does not end: the line ends
-    /// behind it. The inner `None` says that more text is needed to decide.
-    fn unclosed_param<'t>(&self, rest: &'t str, input: &Input<'_>) -> Option<Option<&'t str>> {
+    /// behind it. `None` if it is another one.
+    fn unclosed_param<'t>(&self, rest: &'t str, input: &Input<'_>) -> Option<UnclosedParam<'t>> {
         let Param::Tag {
             named: NamePosition::Rest,
             ..
@@ -384,9 +387,9 @@ impl TagReader {
         }
         let behind = behind.trim_start();
         if behind.is_empty() && window.len() == rest.len() && !input.end {
-            return Some(None);
+            return Some(UnclosedParam::Undecided);
         }
-        (!behind.starts_with(&self.form.tag_end)).then_some(Some(key.trim_end()))
+        (!behind.starts_with(&self.form.tag_end)).then_some(UnclosedParam::Named(key.trim_end()))
     }
 
     /// Begins an argument whose opening tag does not end.
@@ -511,6 +514,13 @@ impl TagReader {
         }
         self.finish(input, out, end, end, Whole::Unsure)
     }
+}
+
+/// An argument whose opening tag does not end.
+enum UnclosedParam<'t> {
+    Named(&'t str),
+    /// More text is needed to decide.
+    Undecided,
 }
 
 /// The type of a value, by the attributes of its tag.

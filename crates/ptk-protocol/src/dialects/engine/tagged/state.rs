@@ -200,9 +200,23 @@ impl TagReader {
         self.declared || (is_own && input.tools.is_some() && !self.given.is_empty())
     }
 
+    /// Whether words stand behind an argument of an unknown tool, on the line of
+    /// its closing tag: the text talks about the tags.
+    fn is_prose(&self, input: &Input<'_>, end: usize) -> bool {
+        let Param::Tag { close, .. } = &self.form.param else {
+            return false;
+        };
+        let mut behind = input.slice(0..end).split(close.as_str()).skip(1);
+        behind.any(|text| {
+            let line = text.split('\n').next().unwrap_or("").trim_start();
+            !line.is_empty() && !line.starts_with('<')
+        })
+    }
+
     /// Handles a reply that ends inside the call.
     pub(super) fn cut(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
-        if !self.is_sent() && !self.is_meant(input) {
+        let is_meant = self.declared || (self.is_meant(input) && !self.is_prose(input, end));
+        if !self.is_sent() && !is_meant {
             out.examined(end);
             return out.refuse(Refusal::UndeclaredTool);
         }
