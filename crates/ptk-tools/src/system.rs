@@ -23,7 +23,7 @@ pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
     error.raw_os_error() == Some(TOO_MANY)
 }
 
-/// Whether the permissions of a file let somebody run it.
+/// Whether any execute permission of a file is set.
 #[cfg(unix)]
 pub(crate) fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -31,7 +31,7 @@ pub(crate) fn may_run(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o111 != 0
 }
 
-/// Whether the permissions of a file let somebody run it. Files have none for
+/// Whether any execute permission of a file is set. Files have none for
 /// that.
 #[cfg(windows)]
 pub(crate) fn may_run(_metadata: &Metadata) -> bool {

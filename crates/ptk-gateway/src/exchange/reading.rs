@@ -1,17 +1,19 @@
 //! A reply that is streaming in: which parts are sent at once, which have to
 //! wait, and which are invalid.
 
+mod reclassify;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use ptk_llm::{Delta, FinishReason, Passthrough, Request, RunawayGuard, Usage};
 use ptk_model::{Native, ReplyEvent, ReplyReader};
 use ptk_protocol::{
-    Arguments, Event, ParsedCall, Piece, Problem, ProblemCode, Reclassified, Reply, Span, SpanKind,
-    Status,
+    Arguments, Event, ParsedCall, Piece, Problem, ProblemCode, Reply, Span, SpanKind, Status,
 };
 use serde_json::Value;
 
+use self::reclassify::Drafted;
 use super::plan::Plan;
 use super::values::Values;
 use super::visible::Visible;
@@ -200,16 +202,6 @@ struct State<'r, 't> {
     /// Reasoning that was expected, and may turn out to be text.
     likely: String,
     drafted: Option<Drafted>,
-}
-
-/// Calls in reasoning that the prompt had opened. They are calls after all if
-/// nothing follows the reasoning.
-struct Drafted {
-    sent: Vec<(String, Arguments)>,
-    written: usize,
-    faults: Vec<Fault>,
-    later: Vec<ReadyCall>,
-    cut: Option<String>,
 }
 
 impl<'r, 't> Reading<'r, 't> {
@@ -413,54 +405,6 @@ impl State<'_, '_> {
             Event::Problem(problem) => {
                 self.is_repaired = true;
                 self.stream.notes.push(Note::from(&problem));
-            }
-        }
-    }
-
-    /// Corrects what was handled of the reply so far.
-    fn reclassify(&mut self, what: &Reclassified) {
-        match what {
-            Reclassified::Reasoning { markup: Some(_) } => {
-                self.is_repaired = true;
-                if self.stream.is_live {
-                    // What was streamed cannot be taken back.
-                    let note = Note::new(
-                        "unopened_reasoning",
-                        "The reply began inside reasoning, and was streamed as an answer; \
-                         set `starts_in_reasoning` for this model",
-                    );
-                    self.stream.notes.push(note);
-                    return;
-                }
-                let first = self.before.min(self.stream.calls.len());
-                self.drafted = Some(Drafted {
-                    sent: self.stream.calls.split_off(first),
-                    written: std::mem::take(&mut self.written),
-                    faults: std::mem::take(&mut self.faults),
-                    later: std::mem::take(&mut self.later),
-                    cut: self.cut.take(),
-                });
-                self.stream.has_text = false;
-                self.visible.clear();
-                self.stream.say(ResponseEvent::WasReasoning);
-            }
-            Reclassified::Rescued => {
-                let Some(drafted) = self.drafted.take() else {
-                    return;
-                };
-                self.stream.calls.extend(drafted.sent);
-                self.written += drafted.written;
-                self.faults.extend(drafted.faults);
-                self.later.extend(drafted.later);
-                self.cut = self.cut.take().or(drafted.cut);
-                self.stream.say(ResponseEvent::WasRescued);
-            }
-            Reclassified::Reasoning { markup: None } => {}
-            Reclassified::Text => {
-                let text = std::mem::take(&mut self.likely);
-                self.stream.say(ResponseEvent::WasText);
-                let span = Span::new(0, text.len());
-                self.text_at(&text, span);
             }
         }
     }

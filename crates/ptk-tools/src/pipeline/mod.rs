@@ -343,7 +343,7 @@ impl Call<'_> {
         let since = Instant::now();
         let name = &tool.spec().name;
         if plan.command.is_some() && !command::is_supported() {
-            // Nobody is asked about what cannot be done.
+            // No approval is requested for what cannot be done.
             let result = self.failure(tool, args, StartError::Unsupported.into());
             return Err(Box::new(self.refused(Step::Permission, since, result)));
         }

@@ -169,7 +169,7 @@ fn code_point(rest: &str, digits: usize, end: bool, append: &mut dyn FnMut(&str)
     Some(length)
 }
 
-/// The quotes inside a string that nobody escaped, as in `'print('x')'`.
+/// The unescaped quotes inside a string, as in `'print('x')'`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InnerQuotes {
     /// Whether a quotation was opened and not closed yet.
