@@ -39,15 +39,27 @@ fail() {
 # What a build of everything takes, in kilobytes, and something more.
 ROOM=$((12 * 1024 * 1024))
 
-# Empties the cached build folder where the disk is about to be full: it keeps
-# what every version so far was built from.
-make_room() {
-    local free
-    [ "$CARGO_TARGET_DIR" = "$cache/target" ] && [ -d "$CARGO_TARGET_DIR" ] || return 0
+# use_target: keeps the cached build folder from being emptied until this script
+# ends. Empties it first where the disk is about to be full: it keeps what every
+# version so far was built from. Not while another run uses it.
+use_target() {
+    [ "$CARGO_TARGET_DIR" = "$cache/target" ] || return 0
+    # Without locks, as on macOS, nobody knows, and nothing is emptied.
+    command -v flock >/dev/null || return 0
+    mkdir -p "$CARGO_TARGET_DIR"
+    local in_use free
+    exec {in_use}>>"$cache/target.lock"
     free=$(df --output=avail --block-size=1K "$CARGO_TARGET_DIR" | tail -n 1)
-    [ "$free" -lt "$ROOM" ] || return 0
-    say "The disk has only $((free / 1024 / 1024)) GB left; the build folder $CARGO_TARGET_DIR is emptied"
-    rm -rf "$CARGO_TARGET_DIR"
+    if [ "$free" -lt "$ROOM" ]; then
+        say "The disk has only $((free / 1024 / 1024)) GB left"
+        if flock --exclusive --nonblock "$in_use"; then
+            say "The build folder $CARGO_TARGET_DIR is emptied"
+            rm -rf "$CARGO_TARGET_DIR"
+        else
+            say "Another run uses the build folder $CARGO_TARGET_DIR; it is not emptied"
+        fi
+    fi
+    flock --shared "$in_use"
 }
 
 # need_component NAME: ends with a plain word if a part of the toolchain is missing.
