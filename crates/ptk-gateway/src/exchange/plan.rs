@@ -26,8 +26,6 @@ pub(super) struct Plan {
     pub(super) holds_calls: bool,
     /// The results of tools, where a call may be a copy of them.
     pub(super) copies: Option<Copies>,
-    /// Whether replies are expected to start inside reasoning, and may not.
-    pub(super) expects_reasoning: bool,
 }
 
 impl Plan {
@@ -94,7 +92,6 @@ impl Plan {
             request,
             prompt,
             keeps_format,
-            expects_reasoning: approach.opening == Opening::Likely,
             holds_calls: contract.whole_calls || conversation.holds_calls,
             copies: conversation.copies,
         })

@@ -199,8 +199,6 @@ struct State<'r, 't> {
     native: usize,
     /// Whether the reply ended at the token limit.
     is_limited: bool,
-    /// Reasoning that was expected, and may turn out to be text.
-    likely: String,
     drafted: Option<Drafted>,
 }
 
@@ -238,7 +236,6 @@ impl<'r, 't> Reading<'r, 't> {
                 written: 0,
                 native: 0,
                 is_limited: false,
-                likely: String::new(),
                 drafted: None,
                 stream,
                 plan,
@@ -377,9 +374,6 @@ impl State<'_, '_> {
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
             Event::Text { text, span } => self.text_at(&text, span),
             Event::Reasoning { text, .. } => {
-                if self.plan.expects_reasoning {
-                    self.likely.push_str(&text);
-                }
                 self.stream.say(ResponseEvent::Reasoning(&text));
             }
             Event::Reclassified(what) => self.reclassify(&what),

@@ -12,7 +12,7 @@ use super::engine::json_marks::JsonMarks;
 use super::engine::marked_json::MarkedJson;
 use super::engine::repair_message;
 use super::engine::tolerant::{guesses_last_quote, is_doubtful};
-use super::unopened::{self, Unopened};
+use super::unopened::{self, STARTS, Unopened};
 use super::{Dialect, Trigger};
 use crate::json::scan::{Scan, Scanner};
 use crate::json::{End, Repaired, repair};
@@ -230,10 +230,10 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
     let closer = input.closing_mark(next);
     let joined = match joins(input, next) {
         None => return Step::More,
-        Some(joined) => joined && !line.contains('\n'),
+        Some(joined) => joined.filter(|_| !line.contains('\n')),
     };
     match closer {
-        _ if joined => {}
+        _ if joined.is_some() => {}
         MarkAt::Partial if !input.end => return Step::More,
         _ if mark_at(input.from(next), input.stops) == MarkAt::Partial && !input.end => {
             return Step::More;
@@ -257,8 +257,7 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
         // The mark of a section is not this call's own.
         MarkAt::Finding { .. } if input.in_section => end,
         MarkAt::Finding { length, .. } => next + length,
-        _ if joined => next + 1,
-        MarkAt::Partial | MarkAt::None => end,
+        MarkAt::Partial | MarkAt::None => joined.map_or(end, |length| next + length),
     };
     let Some(readings) = readings(input.slice(0..end), input, end) else {
         return as_text(out, end);
@@ -280,20 +279,27 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
     Step::Done(behind)
 }
 
-/// Whether a semicolon at `at` separates the call from the next one, or ends
-/// its line; `None` if more text is needed to decide.
-fn joins(input: &Input<'_>, at: usize) -> Option<bool> {
+/// How many bytes at `at` join the call with the next one: none, or a semicolon,
+/// which may also end the line. The inner `None` if nothing does, the outer if
+/// more text is needed to decide.
+#[expect(clippy::option_option, reason = "both are questions of their own")]
+fn joins(input: &Input<'_>, at: usize) -> Option<Option<usize>> {
     if input.byte(at) != Some(b';') {
-        return Some(false);
+        return match mark_at(input.from(at), &STARTS) {
+            MarkAt::Partial if !input.end && input.byte(at).is_some() => None,
+            MarkAt::Finding { .. } => Some(Some(0)),
+            MarkAt::Partial | MarkAt::None => Some(None),
+        };
     }
-    match input.peek(at + 1) {
-        Peek::More => None,
-        Peek::End | Peek::Byte(b'{') => Some(true),
+    let is_joined = match input.peek(at + 1) {
+        Peek::More => return None,
+        Peek::End | Peek::Byte(b'{') => true,
         Peek::Byte(_) => {
             let next = input.skip_space(at + 1);
-            Some(input.slice(at + 1..next).contains('\n'))
+            input.slice(at + 1..next).contains('\n')
         }
-    }
+    };
+    Some(is_joined.then_some(1))
 }
 
 /// The marks that a bare call lacks: with PTK's own keys it should have had

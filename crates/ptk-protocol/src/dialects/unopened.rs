@@ -10,7 +10,7 @@ use crate::{ProblemCode, Status};
 
 /// How the JSON of a call may begin. That the name comes first is what makes it
 /// worth looking at in the middle of a line.
-const STARTS: [&str; 12] = [
+pub(super) const STARTS: [&str; 12] = [
     "{\"name\"",
     "{ \"name\"",
     "[{\"name\"",
@@ -89,7 +89,7 @@ impl Unopened {
             }
         };
         let behind = self.next + length;
-        match ends_line(input, behind) {
+        match input.ends_line(behind) {
             None => return Step::More,
             Some(true) => {}
             Some(false) => {
@@ -107,20 +107,5 @@ impl Unopened {
             give(out, call, 0..end, problems, Status::Complete, position == 0);
         }
         Step::Done(behind)
-    }
-}
-
-/// Whether nothing but marks stands on the rest of the line; `None` if more
-/// text is needed to decide.
-fn ends_line(input: &Input<'_>, at: usize) -> Option<bool> {
-    let rest = input.from(at);
-    let line = rest.trim_start_matches([' ', '\t', '\r']);
-    match line.bytes().next() {
-        None => input.end.then_some(true),
-        Some(b'\n') => Some(true),
-        Some(_) => {
-            let at = at + (rest.len() - line.len());
-            Some(input.is_marked(at)? || input.is_silent(at))
-        }
     }
 }

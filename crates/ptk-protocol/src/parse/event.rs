@@ -68,7 +68,9 @@ pub enum Reclassified {
     /// Nothing but white space followed that reasoning, so the calls that were
     /// drafted in it are calls.
     Rescued,
-    /// All reasoning so far is text: it was expected, and never ended.
+    /// The reply was expected to begin with reasoning, which never ended. No event
+    /// so far counts: all of it follows once more, as it is read without
+    /// reasoning.
     Text,
 }
 

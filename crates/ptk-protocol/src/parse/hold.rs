@@ -71,12 +71,29 @@ pub(super) struct Hold {
     pub(super) kind: HoldKind,
     pub(super) start: usize,
     pub(super) held: Vec<Held>,
+    has_calls: bool,
 }
 
 impl Hold {
+    /// Holds back what comes from `start` on.
+    pub(super) fn new(kind: HoldKind, start: usize) -> Self {
+        Self {
+            kind,
+            start,
+            held: Vec::new(),
+            has_calls: false,
+        }
+    }
+
+    /// Holds back a further stretch.
+    pub(super) fn push(&mut self, held: Held) {
+        self.has_calls |= has_call(&held.as_calls);
+        self.held.push(held);
+    }
+
     /// Whether a call is among what is held back.
     pub(super) fn has_calls(&self) -> bool {
-        self.held.iter().any(|held| has_call(&held.as_calls))
+        self.has_calls
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn is_lead(c: char) -> bool {
 pub(super) enum Continues {
     /// Nothing: the line stands alone.
     Nothing,
-    /// A bracket was opened right before.
+    /// A bracket was opened right before, or an element of data stands there.
     Bracket,
     /// A comma or a key stands before, as between the brackets of data, or at
     /// the end of a clause.
@@ -100,7 +100,7 @@ impl Line {
         match self.visible {
             // A sad face.
             [Some('('), Some(':')] => Continues::Nothing,
-            [Some('(' | '[' | '{'), _] => Continues::Bracket,
+            [Some('(' | '[' | '{'), _] | [Some(','), Some('}' | ']')] => Continues::Bracket,
             [Some(','), _] | [Some(':'), Some('"' | '\'')] => Continues::List,
             _ => Continues::Nothing,
         }
@@ -146,6 +146,11 @@ impl Line {
     /// How many backticks would close the inline code that is open here.
     pub(super) fn open_ticks(&self) -> Option<usize> {
         self.open_ticks
+    }
+
+    /// The character right before this place.
+    pub(super) fn last(&self) -> Option<char> {
+        self.last
     }
 
     /// The quotation mark that would close the one right before this place.

@@ -42,7 +42,12 @@ pub(super) const USER_MESSAGES: &[UserMessage] = &[
     },
     // Inkling.
     UserMessage {
-        open: &["<|message_model|><|content_text|>", "<|content_text|>"],
+        open: &[
+            "<|message_model|><|content_text|>",
+            "<|content_text|>",
+            "<|content_invoke_tool_text|>",
+            "<|content_tool_error|>",
+        ],
         open_line: &[],
         close: &["<|end_message|>"],
         next: &["<|message_model|>"],
@@ -101,5 +106,6 @@ pub(super) const SILENT: &[&str] = &[
     "<|end_of_msg|>",
     "<|ifm|im_end|>",
     "<|plamo:tag|>",
+    "<｜tool_sep｜>",
     "</s>",
 ];

@@ -33,6 +33,7 @@ mod hold;
 mod line;
 mod marks;
 mod message_marks;
+mod passed;
 mod reader;
 mod reasoning_marks;
 mod reclassify;

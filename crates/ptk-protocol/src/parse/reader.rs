@@ -139,6 +139,22 @@ impl<'a> Input<'a> {
         rest.is_empty() || self.grammar.is_silent(rest, true)
     }
 
+    /// Whether nothing but a mark stands on the rest of the line; `None` if more
+    /// text is needed to decide.
+    #[must_use]
+    pub(crate) fn ends_line(&self, at: usize) -> Option<bool> {
+        let rest = self.from(at);
+        let line = rest.trim_start_matches([' ', '\t', '\r']);
+        match line.bytes().next() {
+            None => self.end.then_some(true),
+            Some(b'\n') => Some(true),
+            Some(_) => {
+                let at = at + (rest.len() - line.len());
+                Some(self.is_marked(at)? || self.is_silent(at))
+            }
+        }
+    }
+
     /// Whether a closing mark of some dialect stands at `at`.
     #[must_use]
     pub fn closing_mark(&self, at: usize) -> MarkAt {
@@ -353,6 +369,15 @@ pub fn mark_at<S: AsRef<str>>(text: &str, marks: &[S]) -> MarkAt {
     } else {
         MarkAt::None
     }
+}
+
+/// The first character boundary of `text` at or behind `at`.
+pub(crate) fn ceiling(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
 }
 
 /// The largest character boundary of `text` that is not behind `at`.

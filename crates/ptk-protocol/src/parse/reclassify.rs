@@ -82,16 +82,6 @@ impl Reply {
         }
     }
 
-    /// Takes all reasoning so far as text.
-    pub(super) fn was_text(&mut self) {
-        let mut text = std::mem::take(&mut self.reasoning);
-        text.push_str(&self.text);
-        self.text = text;
-        for piece in std::mem::take(&mut self.pieces) {
-            self.put(piece, SpanKind::Reasoning, SpanKind::Text);
-        }
-    }
-
     /// Adds a piece; one of kind `from` as one of kind `to`.
     fn put(&mut self, piece: Piece, from: SpanKind, to: SpanKind) {
         let kind = if piece.kind == from { to } else { piece.kind };

@@ -61,7 +61,7 @@ impl Reply {
             Event::Problem(problem) => self.problems.push(problem),
             Event::Reclassified(Reclassified::Reasoning { markup }) => self.was_reasoning(markup),
             Event::Reclassified(Reclassified::Rescued) => self.rescue(),
-            Event::Reclassified(Reclassified::Text) => self.was_text(),
+            Event::Reclassified(Reclassified::Text) => *self = Self::default(),
             Event::CallStart { .. } | Event::ArgumentsDelta { .. } => {}
         }
     }

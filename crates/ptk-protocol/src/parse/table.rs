@@ -76,6 +76,15 @@ pub(super) struct Candidate {
     pub(super) mark: Arc<str>,
 }
 
+impl Candidate {
+    /// Whether the mark is no more than the beginning of a value, as it stands in
+    /// data, too.
+    pub(super) fn is_data(&self) -> bool {
+        let inner = self.mark.strip_prefix('[').unwrap_or(&self.mark);
+        matches!(inner.trim_start().bytes().next(), None | Some(b'{'))
+    }
+}
+
 /// The dialects that are still to be tried at a mark. The next one has a field
 /// of its own, as mostly it is the only one.
 #[derive(Debug, Clone, Default)]

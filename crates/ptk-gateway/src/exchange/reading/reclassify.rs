@@ -1,7 +1,7 @@
 //! Corrects a response whose beginning turned out to be something else: reasoning
 //! that the prompt had opened, or an answer where reasoning was expected.
 
-use ptk_protocol::{Arguments, Reclassified, Span};
+use ptk_protocol::{Arguments, Reclassified};
 
 use super::{Fault, ReadyCall, State};
 use crate::response::{Note, ResponseEvent};
@@ -56,12 +56,7 @@ impl State<'_, '_> {
                 self.stream.say(ResponseEvent::WasRescued);
             }
             Reclassified::Reasoning { markup: None } => {}
-            Reclassified::Text => {
-                let text = std::mem::take(&mut self.likely);
-                self.stream.say(ResponseEvent::WasText);
-                let span = Span::new(0, text.len());
-                self.text_at(&text, span);
-            }
+            Reclassified::Text => self.stream.say(ResponseEvent::WasText),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::key_value_literals::{
 use super::named_values::{NamedValues, Says, Whole};
 use super::quoted::Quoted;
 use crate::ProblemCode;
-use crate::parse::{Findings, Input, MarkAt, Peek, Reader, Step, floor, mark_at};
+use crate::parse::{Findings, Input, MarkAt, Peek, Reader, Refusal, Step, floor, mark_at};
 
 /// What a call starts with, behind the opening mark.
 pub(crate) const CALL: &str = "call:";
@@ -28,6 +28,8 @@ pub(crate) struct KeyValues {
     marks: KeyValueMarks,
     /// Whether the opening mark is there.
     is_marked: bool,
+    /// Whether the word between the opening mark and the name is missing.
+    lacks_word: bool,
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
@@ -78,6 +80,7 @@ impl KeyValues {
         Self {
             marks,
             is_marked,
+            lacks_word: false,
             at: if is_marked { marks.open.len() } else { 0 },
             space: 0,
             state: KeyValueState::Lead,
@@ -107,12 +110,40 @@ impl KeyValues {
         match mark_at(input.from(at), &[CALL]) {
             MarkAt::Partial if !input.end => Some(self.wait(KeyValueState::Lead)),
             MarkAt::Partial if self.is_marked => Some(without_calls(input, out)),
+            MarkAt::Partial | MarkAt::None if self.is_marked => self.without_lead(input, out, at),
             MarkAt::Partial | MarkAt::None => Some(Step::Reject),
             MarkAt::Finding { length, .. } => {
                 self.start = at;
                 self.at = at + length;
                 self.go(KeyValueState::Name)
             }
+        }
+    }
+
+    /// Handles an opening mark that `call:` does not follow: its word may be
+    /// missing, or the whole call.
+    fn without_lead(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        match mark_at(input.from(at), &[":", self.marks.close]) {
+            MarkAt::Partial if !input.end => Some(self.wait(KeyValueState::Lead)),
+            MarkAt::Finding { index: 0, length } => {
+                self.start = at;
+                self.at = at + length;
+                self.lacks_word = true;
+                self.go(KeyValueState::Name)
+            }
+            MarkAt::Finding { length, .. } => {
+                let end = at + length;
+                match input.byte(end) {
+                    None if !input.end => return Some(self.wait(KeyValueState::Lead)),
+                    // In a sentence, words follow behind a space.
+                    Some(b' ') => return Some(out.refuse(Refusal::NoCallBehind)),
+                    _ => {}
+                }
+                let message = "Nothing stands between the marks of the call".to_owned();
+                out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
+                Some(Step::Done(end))
+            }
+            MarkAt::Partial | MarkAt::None => Some(Step::Reject),
         }
     }
 
@@ -130,12 +161,29 @@ impl KeyValues {
         let name = window.get(..end).unwrap_or("").trim();
         let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
         let is_open = window.as_bytes().get(end) == Some(&b'{');
-        if !is_name || !is_open || !(self.is_marked || input.declares(name)) {
+        if !is_name || !is_open {
+            let word = name.split_whitespace().next().unwrap_or("");
+            if !self.is_marked || !input.declares(word) {
+                return Some(Step::Reject);
+            }
+            return match mark_at(input.from(self.at + end), &[self.marks.close]) {
+                MarkAt::Partial if !input.end => Some(self.wait(KeyValueState::Name)),
+                MarkAt::Partial | MarkAt::None => Some(Step::Reject),
+                MarkAt::Finding { .. } => {
+                    self.values = Some(NamedValues::new(word));
+                    self.go(KeyValueState::Botched(self.at + end))
+                }
+            };
+        }
+        if !input.declares(name) && (!self.is_marked || self.lacks_word) {
             return Some(Step::Reject);
         }
         let mut values = NamedValues::new(name);
         if !self.is_marked {
             values.note(ProblemCode::MissingOpenMark, self.start..self.start);
+        }
+        if self.lacks_word {
+            values.note(ProblemCode::WrongMark, self.start..self.at);
         }
         if self.live {
             values.send(out);

@@ -9,7 +9,6 @@ use super::{
 use crate::dialects::NO_KEYS;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
-use crate::parse::line::Line;
 use crate::parse::reader::{Finding, Findings, Input, Step, floor};
 use crate::parse::settle::Settler;
 use crate::parse::table::Candidates;
@@ -161,7 +160,7 @@ impl Work<'_, '_, '_> {
                 ..
             } => {
                 self.mark(range);
-                self.machine.line = Line::default();
+                self.begin_line();
                 self.machine.sections += 1;
                 self.machine.behind_call = true;
                 self.go(EngineState::Prose)
@@ -256,7 +255,11 @@ impl Work<'_, '_, '_> {
             if let Some(tail) = tail {
                 self.emit(tail);
             }
-            self.leave(end);
+            if reading.tells {
+                self.leave(end);
+            } else {
+                self.leave_as_prose(end);
+            }
             return match reading.back {
                 Back::Reasoning { tag } => self.go(EngineState::Reasoning { tag, fenced: false }),
                 _ => self.go(EngineState::Prose),
@@ -336,12 +339,10 @@ impl Work<'_, '_, '_> {
 
     /// Holds back what may be a call drafted in reasoning, or a mark around it.
     fn hold_draft(&mut self, draft: Held) {
-        let hold = self.machine.hold.get_or_insert_with(|| Hold {
-            kind: HoldKind::Reasoning,
-            start: draft.range.start,
-            held: Vec::new(),
-        });
-        hold.held.push(draft);
+        let start = draft.range.start;
+        let hold = &mut self.machine.hold;
+        hold.get_or_insert_with(|| Hold::new(HoldKind::Reasoning, start))
+            .push(draft);
     }
 
     pub(super) fn is_declared(&self, name: &str) -> bool {
@@ -354,8 +355,14 @@ impl Work<'_, '_, '_> {
     pub(super) fn leave(&mut self, end: usize) {
         self.machine.told = end;
         self.machine.seen = end;
-        self.machine.line = Line::default();
+        self.begin_line();
         self.machine.behind_call = true;
+    }
+
+    /// Continues behind something that looked like a construct, and is prose.
+    fn leave_as_prose(&mut self, end: usize) {
+        self.pass_words(end);
+        self.machine.told = end;
     }
 
     /// Handles a construct that may be quoted: by inline code that closes on
@@ -376,8 +383,14 @@ impl Work<'_, '_, '_> {
             Closes::Unknown => self.wait(EngineState::Quoted(Box::new(quoted))),
             Closes::Never => {
                 let end = quoted.range.end;
+                let is_finding = |item: &Item| matches!(item, Item::Call(_) | Item::Problem(_));
+                let tells = quoted.items.iter().any(is_finding);
                 self.emit_all(quoted.items);
-                self.leave(end);
+                if tells {
+                    self.leave(end);
+                } else {
+                    self.leave_as_prose(end);
+                }
                 self.go(EngineState::Prose)
             }
             Closes::Before(behind) => self.is_quoted(quoted.range.start, behind, quoted.quotation),

@@ -24,12 +24,9 @@ impl Work<'_, '_, '_> {
         if matches!(&self.machine.hold, Some(hold) if hold.kind == HoldKind::Reasoning) {
             self.resolve_as_quoted(Kept::AnswerFollows, Quote::EarlyFence);
         }
-        let hold = self.machine.hold.get_or_insert_with(|| Hold {
-            kind: HoldKind::Fence,
-            start,
-            held: Vec::new(),
-        });
-        hold.held.push(Held::fence_line(start..behind));
+        let hold = &mut self.machine.hold;
+        hold.get_or_insert_with(|| Hold::new(HoldKind::Fence, start))
+            .push(Held::fence_line(start..behind));
         self.pass(behind);
         self.machine.told = behind;
         self.go(EngineState::FenceOfCalls(fence))

@@ -11,11 +11,12 @@ mod unopened;
 
 use std::ops::Range;
 
-use super::event::Event;
+use super::event::{Event, Reclassified};
 use super::forged::Forgery;
-use super::grammar::{Grammar, Opening};
+use super::grammar::{Drafts, Grammar, Opening};
 use super::hold::{Hold, Item};
 use super::line::Line;
+use super::passed::Passed;
 use super::reader::{Findings, Reader};
 use super::reasoning_marks::OPENED_BY_PROMPT;
 use super::settle::Settler;
@@ -49,6 +50,9 @@ pub struct Parser {
     grammar: Grammar,
     buffer: String,
     machine: Machine,
+    /// The reply so far, as long as the machine expects the end of its
+    /// reasoning: if none comes, all of it is read again, as an answer.
+    thought: String,
     notes: Vec<Note>,
 }
 
@@ -60,6 +64,7 @@ impl Parser {
             grammar: grammar.clone(),
             buffer: String::new(),
             machine: Machine::new(grammar),
+            thought: String::new(),
             notes: Vec::new(),
         }
     }
@@ -119,7 +124,8 @@ impl Parser {
     /// has begun.
     pub fn expect_text(&mut self) {
         let has_begun = self.machine.base > 0 || !self.buffer.is_empty();
-        if !has_begun && self.grammar.opening() == Opening::Likely {
+        if !has_begun && self.machine.expects_end {
+            self.machine.expects_end = false;
             self.machine.state = EngineState::Prose;
         }
     }
@@ -140,6 +146,9 @@ impl Parser {
 
     /// Like [`Parser::push`], without copying the events.
     pub fn push_to(&mut self, chunk: &str, sink: &mut Sink<'_>) {
+        if self.machine.expects_end {
+            self.thought.push_str(chunk);
+        }
         if self.buffer.is_empty() {
             let used = self.machine.run(&self.grammar, chunk, false, sink);
             self.buffer.push_str(chunk.get(used..).unwrap_or(""));
@@ -148,6 +157,9 @@ impl Parser {
             self.buffer.push_str(chunk);
             let used = self.machine.run(&self.grammar, &self.buffer, false, sink);
             self.buffer.drain(..used);
+        }
+        if !self.machine.expects_end {
+            self.thought = String::new();
         }
     }
 
@@ -164,12 +176,30 @@ impl Parser {
     pub fn finish_to(&mut self, sink: &mut Sink<'_>) {
         let buffer = std::mem::take(&mut self.buffer);
         self.machine.run(&self.grammar, &buffer, true, sink);
+        let thought = std::mem::take(&mut self.thought);
+        if self.machine.expects_end {
+            self.read_again(&thought, sink);
+        }
         let trace = self.machine.trace.take();
         self.machine = Machine::new(&self.grammar);
         if let Some(trace) = trace {
             self.notes = trace.into_notes();
             self.machine.trace = Some(Box::default());
         }
+    }
+
+    /// Reads the whole reply as an answer. It was read as reasoning so far,
+    /// which never ended.
+    fn read_again(&mut self, reply: &str, sink: &mut Sink<'_>) {
+        let is_explained = self.machine.trace.is_some();
+        self.machine = Machine::reading_text();
+        if is_explained {
+            let mut trace = Box::<Trace>::default();
+            trace.note(0..0, Decision::NoThought);
+            self.machine.trace = Some(trace);
+        }
+        sink(Event::Reclassified(Reclassified::Text));
+        self.machine.run(&self.grammar, reply, true, sink);
     }
 }
 
@@ -300,6 +330,7 @@ struct Machine {
     seen: usize,
     state: EngineState,
     line: Line,
+    passed: Passed,
     hold: Option<Hold>,
     calls: usize,
     wasted_bytes: usize,
@@ -315,10 +346,12 @@ struct Machine {
     /// The marks and calls of the reply so far, as long as it may still turn out
     /// to be reasoning that the prompt had opened.
     drafted: Option<String>,
+    drafted_is_full: bool,
     /// Whether it has, and how many calls were in it.
     unopened: Option<usize>,
-    /// Whether any reasoning has ended.
-    has_closed: bool,
+    /// Whether the reply is expected to begin with reasoning, whose end has not
+    /// come.
+    expects_end: bool,
     /// Whether any words were emitted.
     has_said: bool,
     /// The tool of the last call, and what is held back of its arguments.
@@ -330,20 +363,33 @@ struct Machine {
 
 impl Machine {
     fn new(grammar: &Grammar) -> Self {
-        let state = match grammar.opening() {
-            Opening::Text => EngineState::Prose,
-            Opening::Reasoning | Opening::Likely => EngineState::Reasoning {
+        let opening = match grammar.opening() {
+            // Calls in the reasoning are delivered, and cannot be read again.
+            Opening::Likely if grammar.drafts() == Drafts::Run => Opening::Text,
+            opening => opening,
+        };
+        if opening == Opening::Text {
+            return Self::reading_text();
+        }
+        Self {
+            state: EngineState::Reasoning {
                 tag: OPENED_BY_PROMPT,
                 fenced: false,
             },
-        };
-        let drafted = (grammar.opening() == Opening::Text).then(String::new);
+            drafted: None,
+            expects_end: opening == Opening::Likely,
+            ..Self::reading_text()
+        }
+    }
+
+    fn reading_text() -> Self {
         Self {
             base: 0,
             told: 0,
             seen: 0,
-            state,
+            state: EngineState::Prose,
             line: Line::default(),
+            passed: Passed::default(),
             hold: None,
             calls: 0,
             wasted_bytes: 0,
@@ -351,9 +397,10 @@ impl Machine {
             behind_call: false,
             last: None,
             message: None,
-            drafted,
+            drafted: Some(String::new()),
+            drafted_is_full: false,
             unopened: None,
-            has_closed: false,
+            expects_end: false,
             has_said: false,
             called: String::new(),
             withheld: Withheld::default(),
@@ -376,7 +423,7 @@ impl Machine {
             sink,
         };
         while work.step() {}
-        if end {
+        if end && !work.machine.expects_end {
             work.settle_end();
             work.discard_forgery();
         }

@@ -4,7 +4,7 @@ use super::{Back, EngineState, Fence, Quotation, Work, is_run_open, run_length};
 use crate::dialects::{Claim, TriggerPosition};
 
 use crate::parse::hold::Item;
-use crate::parse::line::{Continues, Line};
+use crate::parse::line::Continues;
 use crate::parse::message_marks::USER_MESSAGES;
 use crate::parse::table::{
     Candidate, Candidates, Hit, LineAt, MessageMark, Next, Stretch, is_common_tag,
@@ -19,8 +19,6 @@ enum Frame {
     Reasoning(usize),
     /// A message to the user, of this family.
     Message(usize),
-    /// The end of reasoning that the prompt has opened: it began with the reply.
-    Thought,
 }
 
 /// The longest line that opens a fence.
@@ -39,12 +37,12 @@ impl<'a> Work<'a, '_, '_> {
         let text = self.text;
         let hit = match self.next() {
             Next::None => {
-                self.pass(text.len());
+                self.pass_words(text.len());
                 self.tell(SpanKind::Text, text.len());
                 return self.wait(EngineState::Prose);
             }
             Next::Partial(at) => {
-                self.pass(at);
+                self.pass_words(at);
                 self.tell(SpanKind::Text, at);
                 return self.wait(EngineState::Prose);
             }
@@ -56,7 +54,11 @@ impl<'a> Work<'a, '_, '_> {
             meaning,
             ..
         } = hit;
-        self.pass(start);
+        self.pass_words(start);
+        // What is held back is settled before it is asked for.
+        if self.machine.hold.is_some() {
+            self.tell(SpanKind::Text, start);
+        }
         if let Some(byte) = meaning.fence {
             return self.ticks_in_prose(start, byte);
         }
@@ -81,6 +83,16 @@ impl<'a> Work<'a, '_, '_> {
             self.leave_message(start, end);
         }
         let blank = self.machine.line.is_blank();
+        if meaning.reasoning_end && !quoted {
+            match self.ends_reasoning(start, end) {
+                None => {
+                    self.tell(SpanKind::Text, start);
+                    return self.wait(EngineState::Prose);
+                }
+                Some(true) => return self.end_unopened_reasoning(start, end),
+                Some(false) => {}
+            }
+        }
         if let Some(frame) = self.frame_at(&hit, blank)
             && !quoted
         {
@@ -112,6 +124,7 @@ impl<'a> Work<'a, '_, '_> {
             return self.stray_mark(&hit);
         }
         let candidates = self.candidates(&hit);
+        let candidates = self.outside_data(&hit, candidates);
         if !candidates.is_empty() && !self.machine.line.is_quotation() {
             self.tell(SpanKind::Text, start);
             let line = self.machine.line;
@@ -147,21 +160,15 @@ impl<'a> Work<'a, '_, '_> {
             {
                 Some(Frame::Message(family))
             }
-            _ => {
-                let ends = self.may_end_reasoning(meaning.reasoning_end, hit.start, hit.end);
-                ends.then_some(Frame::Thought)
-            }
+            _ => None,
         }
     }
 
     /// Enters what a mark opens in prose.
     fn enter(&mut self, frame: Frame, start: usize, end: usize) -> bool {
-        if let Frame::Thought = frame {
-            return self.end_unopened_reasoning(start, end);
-        }
         self.tell(SpanKind::Text, start);
         self.mark(start..end);
-        self.machine.line = Line::default();
+        self.begin_line();
         match frame {
             Frame::Reasoning(tag) => {
                 self.note(start..end, |_| Decision::Reasoning);
@@ -174,7 +181,6 @@ impl<'a> Work<'a, '_, '_> {
                 self.machine.message = Some(family);
                 self.go(EngineState::Prose)
             }
-            Frame::Thought => self.go(EngineState::Prose),
         }
     }
 
@@ -192,7 +198,7 @@ impl<'a> Work<'a, '_, '_> {
         self.tell(SpanKind::Text, start);
         self.mark(start..end);
         self.note(start..end, |_| Decision::Silent);
-        self.machine.line = Line::default();
+        self.begin_line();
         self.machine.message = None;
         self.go(EngineState::Prose)
     }
@@ -248,8 +254,10 @@ impl<'a> Work<'a, '_, '_> {
         let blank = self.machine.line.is_blank();
         let named = self.machine.line.names_marks();
         let is_common = meaning.closer && is_common_tag(self.text.slice(&(start..end)));
-        let stands_apart = if in_section || (tag_of_reasoning && !named) {
+        let stands_apart = if in_section {
             Some(true)
+        } else if tag_of_reasoning {
+            self.stands_apart(end)
         } else if named || (is_common && self.machine.last.is_none()) {
             Some(false)
         } else if meaning.silent == Some(TriggerPosition::LineStart) || blank {
@@ -367,10 +375,11 @@ impl<'a> Work<'a, '_, '_> {
             hit.candidates().filter(|candidate| {
                 // A tool's name in a block of code is quoted.
                 let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
-                let is_data = matches!(&*candidate.mark, "" | "{" | "[");
                 let is_there = match candidate.place {
                     TriggerPosition::Anywhere => true,
-                    TriggerPosition::LineStart => blank && !in_code && !(in_bracket && is_data),
+                    TriggerPosition::LineStart => {
+                        blank && !in_code && !(in_bracket && candidate.is_data())
+                    }
                     TriggerPosition::BehindProse => {
                         !blank && !in_bracket && !self.machine.line.names_marks()
                     }
@@ -386,6 +395,20 @@ impl<'a> Work<'a, '_, '_> {
             .chain(here().filter(|candidate| !exact(candidate)))
             .map(|candidate| candidate.choice)
             .collect()
+    }
+
+    /// The candidates, without those that have no mark of their own if they are
+    /// an element of data that prose has begun.
+    fn outside_data(&mut self, hit: &Hit<'_>, candidates: Candidates) -> Candidates {
+        let is_marked = |candidate: &Candidate| !candidate.is_data();
+        if candidates.is_empty() || hit.candidates().any(is_marked) {
+            return candidates;
+        }
+        self.machine.wasted_bytes += self.machine.passed.len();
+        if self.machine.passed.is_data() {
+            return Candidates::default();
+        }
+        candidates
     }
 
     pub(super) fn ticks_in_prose(&mut self, start: usize, byte: u8) -> bool {

@@ -6,7 +6,6 @@ use crate::dialects::TriggerPosition;
 use crate::parse::frames::Frames;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::Held;
-use crate::parse::line::Line;
 use crate::parse::table::{Hit, MessageMark, Next};
 use crate::parse::trace::{Decision, Kept, Quote};
 
@@ -16,12 +15,12 @@ impl Work<'_, '_, '_> {
         let same = EngineState::Reasoning { tag, fenced };
         let hit = match self.next() {
             Next::None => {
-                self.pass(text.len());
+                self.pass_words(text.len());
                 self.tell(SpanKind::Reasoning, text.len());
                 return self.wait(same);
             }
             Next::Partial(at) => {
-                self.pass(at);
+                self.pass_words(at);
                 self.tell(SpanKind::Reasoning, at);
                 return self.wait(same);
             }
@@ -33,24 +32,30 @@ impl Work<'_, '_, '_> {
             meaning,
             ..
         } = hit;
-        self.pass(start);
+        self.pass_words(start);
+        // What is held back is settled before it is asked for.
+        if self.machine.hold.is_some() {
+            self.tell(SpanKind::Reasoning, start);
+        }
         let mark = text.slice(&(start..end));
         if meaning.reasoning_end && self.grammar.frames().is_closed_by(tag, mark) {
             self.tell(SpanKind::Reasoning, start);
             self.mark(start..end);
             self.note(start..end, |_| Decision::ReasoningEnd);
-            self.machine.line = Line::default();
-            self.machine.has_closed = true;
+            self.begin_line();
+            self.machine.expects_end = false;
             return self.go(EngineState::Prose);
         }
-        let is_quoted = fenced || self.machine.line.open_ticks().is_some();
+        let line = &self.machine.line;
+        let is_quoted = fenced || line.open_ticks().is_some();
+        let is_quotation = line.is_quotation() || line.closing_quote().is_some();
         let opens_message = matches!(meaning.message, Some(MessageMark::Open(_, place))
             if place == TriggerPosition::Anywhere || self.machine.line.is_blank());
         if !is_quoted && (opens_message || Frames::is_left_at(tag, mark)) {
             self.tell(SpanKind::Reasoning, start);
             self.note(start..start, |_| Decision::ReasoningEnd);
-            self.machine.line = Line::default();
-            self.machine.has_closed = true;
+            self.begin_line();
+            self.machine.expects_end = false;
             return self.go(EngineState::Prose);
         }
         if let Some(byte) = meaning.fence {
@@ -73,14 +78,14 @@ impl Work<'_, '_, '_> {
             return self.go(same);
         }
         let candidates = self.candidates(&hit);
-        let quoted = fenced
-            || self.machine.line.open_ticks().is_some()
-            || self.grammar.drafts() == Drafts::Ignore;
+        let quoted = is_quoted || is_quotation || self.grammar.drafts() == Drafts::Ignore;
         if candidates.is_empty() || quoted {
             if !candidates.is_empty() {
                 self.note(start..end, |work| match work.grammar.drafts() {
                     Drafts::Ignore => Decision::Draft(Kept::Policy),
                     _ if fenced => Decision::Quoted(Quote::FenceInReasoning),
+                    _ if work.machine.line.is_quotation() => Decision::Quoted(Quote::BlockQuote),
+                    _ if is_quotation => Decision::Quoted(Quote::QuotationMarks),
                     _ => Decision::Quoted(Quote::InlineCode),
                 });
             }

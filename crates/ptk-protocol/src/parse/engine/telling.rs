@@ -8,6 +8,7 @@ use crate::dialects::engine::repair_message;
 use crate::parse::event::Event;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
+use crate::parse::line::Line;
 use crate::parse::trace::{Decision, Kept, Quote};
 use crate::parse::wrapped::{Taken, Withheld};
 use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
@@ -15,14 +16,30 @@ use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
 impl Work<'_, '_, '_> {
     /// Moves on to `at`, keeping track of lines.
     pub(super) fn pass(&mut self, at: usize) {
-        let range = self.machine.seen..at;
-        self.machine.line.pass(self.text.slice(&range));
+        let text = self.text.slice(&(self.machine.seen..at));
+        self.machine.line.pass(text);
+        self.machine.passed.push(text);
         self.machine.seen = at;
+    }
+
+    /// Starts a line behind something that is not prose.
+    pub(super) fn begin_line(&mut self) {
+        self.machine.line = Line::default();
+        self.machine.passed.clear();
+    }
+
+    /// Moves on to `at` in prose or reasoning: words end what is behind a call.
+    pub(super) fn pass_words(&mut self, at: usize) {
+        let range = self.machine.seen..at;
+        if self.machine.behind_call && !self.text.slice(&range).trim_start().is_empty() {
+            self.machine.behind_call = false;
+        }
+        self.pass(at);
     }
 
     pub(super) fn skip_char(&mut self, at: usize) {
         let length = self.text.from(at).chars().next().map_or(1, char::len_utf8);
-        self.pass(at + length);
+        self.pass_words(at + length);
     }
 
     /// Emits everything up to `end` as `kind`.
@@ -74,7 +91,7 @@ impl Work<'_, '_, '_> {
 
     pub(super) fn hold_push(&mut self, held: Held) {
         if let Some(hold) = &mut self.machine.hold {
-            hold.held.push(held);
+            hold.push(held);
         }
     }
 

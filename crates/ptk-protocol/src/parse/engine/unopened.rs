@@ -5,25 +5,66 @@ use std::ops::Range;
 use super::{EngineState, Work};
 use crate::SpanKind;
 use crate::parse::event::{Event, Reclassified};
-use crate::parse::grammar::{Drafts, Opening};
-use crate::parse::line::Line;
+use crate::parse::grammar::Drafts;
+use crate::parse::reader::floor;
 use crate::parse::trace::Decision;
 
-/// Up to this length, calls and marks at the beginning of a reply may turn out
-/// to be drafts. Longer ones are calls.
+/// How much markup at the beginning of a reply is kept, in case that it turns out
+/// to be part of reasoning. What is behind that is not part of its text.
 const MAX_DRAFTED: usize = 1 << 14;
+/// Characters right before a closing mark that quote it.
+const OPENS_QUOTATION: &str = "\"'`“‘«([{<";
+/// Characters right behind a closing mark that make it a word of a sentence.
+const GOES_ON: &str = ")]}>\"'`”’».,;:!?";
+/// How much white space behind a closing mark is examined.
+const MAX_SPACES: usize = 64;
 
 impl Work<'_, '_, '_> {
-    /// Whether a mark in prose may end reasoning that nothing has opened.
-    pub(super) fn may_end_reasoning(&self, is_end: bool, start: usize, end: usize) -> bool {
-        is_end
-            && self.machine.drafted.is_some()
+    /// Whether a mark in prose ends reasoning that nothing has opened; `None` if
+    /// more text is needed to decide.
+    pub(super) fn ends_reasoning(&self, start: usize, end: usize) -> Option<bool> {
+        let mark = self.text.slice(&(start..end));
+        let may_end = self.machine.drafted.is_some()
             && self.machine.hold.is_none()
-            && !self.machine.line.names_marks()
-            && self
-                .grammar
-                .frames()
-                .closes_alone(self.text.slice(&(start..end)))
+            && self.grammar.frames().closes_alone(mark);
+        if may_end {
+            self.stands_apart(end)
+        } else {
+            Some(false)
+        }
+    }
+
+    /// Whether the closing mark of reasoning that ends at `end` is more than a
+    /// word of a sentence; `None` if more text is needed to decide.
+    pub(super) fn stands_apart(&self, end: usize) -> Option<bool> {
+        let line = &self.machine.line;
+        let Some(before) = line.last().filter(|_| !line.is_blank()) else {
+            return Some(true);
+        };
+        if OPENS_QUOTATION.contains(before) {
+            return Some(false);
+        }
+        let rest = self.text.from(end);
+        let near = rest.get(..floor(rest, MAX_SPACES)).unwrap_or("");
+        let behind = near.trim_start_matches([' ', '\t', '\r']);
+        let next = match behind.chars().next() {
+            None if near.len() < MAX_SPACES && !self.text.end => return None,
+            next => next.filter(|next| *next != '\n'),
+        };
+        let Some(next) = next else {
+            // Words that stand apart from the mark may be about it: that takes
+            // more where it would undo a call.
+            return Some(!before.is_whitespace() || self.machine.calls == 0);
+        };
+        let ends_sentence = || matches!(before, '.' | '!' | '?' | '…' | '。');
+        let has_space = behind.len() < near.len();
+        Some(if before.is_whitespace() || GOES_ON.contains(next) {
+            false
+        } else if line.names_marks() {
+            next == '<'
+        } else {
+            !has_space || ends_sentence()
+        })
     }
 
     /// Ends reasoning that nothing has opened: everything so far is part of it.
@@ -39,15 +80,15 @@ impl Work<'_, '_, '_> {
         }
         self.note(0..end, |_| Decision::Thought);
         self.mark(start..end);
-        self.machine.line = Line::default();
+        self.begin_line();
         self.machine.has_said = false;
         self.machine.sections = 0;
         self.machine.message = None;
         self.go(EngineState::Prose)
     }
 
-    /// Keeps what is emitted beside text, as long as it may be part of such
-    /// reasoning.
+    /// Keeps the beginning of what is emitted beside text, as long as it may be
+    /// part of such reasoning: whole stretches.
     pub(super) fn keep_drafted(&mut self, kind: SpanKind, range: &Range<usize>) {
         let Some(drafted) = &mut self.machine.drafted else {
             return;
@@ -55,24 +96,15 @@ impl Work<'_, '_, '_> {
         if kind == SpanKind::Text {
             return;
         }
-        if drafted.len() + range.len() > MAX_DRAFTED {
-            self.machine.drafted = None;
-        } else {
+        let is_full = self.machine.drafted_is_full || drafted.len() + range.len() > MAX_DRAFTED;
+        self.machine.drafted_is_full = is_full;
+        if !is_full {
             drafted.push_str(self.text.slice(range));
         }
     }
 
     /// Settles what is held back when the reply has ended, and what began it.
     pub(super) fn settle_end(&mut self) {
-        let is_open = matches!(self.machine.state, EngineState::Reasoning { .. });
-        let was_expected = self.grammar.opening() == Opening::Likely;
-        if was_expected && is_open && !self.machine.has_closed {
-            self.machine.state = EngineState::Prose;
-            self.conclude();
-            self.note(0..0, |_| Decision::NoThought);
-            (self.sink)(Event::Reclassified(Reclassified::Text));
-            return;
-        }
         self.conclude();
         let is_last = self.machine.unopened == Some(self.machine.calls) && !self.machine.has_said;
         let rescues = self.grammar.drafts() == Drafts::Rescue && self.machine.calls > 0;

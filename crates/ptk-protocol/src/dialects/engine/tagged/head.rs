@@ -166,6 +166,8 @@ impl TagReader {
         let name = match &self.form.named {
             NamePosition::Attribute(key) => attribute(rest, key).unwrap_or_default(),
             NamePosition::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
+            // Without its mark, it is a word at the end of the reply.
+            NamePosition::Behind(_) if rest.len() < input.text.len() => rest.trim().to_owned(),
             NamePosition::Behind(_) | NamePosition::Tag => String::new(),
         };
         if !input.declares(&name) {

@@ -6,6 +6,7 @@
 //! tag in it is content. So a model can write a file about its own markup.
 
 mod head;
+mod nameless;
 mod state;
 mod values;
 
@@ -20,6 +21,7 @@ use super::section::Section;
 use super::tag_form::{JsonBody, NamePosition, Param, TagForm};
 use super::tags::{TagEnd, attribute, tag_end};
 use super::tolerant::find_ignoring_case;
+use nameless::Nameless;
 use state::{MAX_NAME, TagReader, TaggedState};
 
 use crate::ProblemCode;
@@ -63,12 +65,22 @@ impl TagForm {
         if self.named_first() {
             triggers.push(Trigger::tool_name("", BEHIND_NAME));
         }
+        triggers.extend(self.first_key().map(Trigger::at_line_start));
         triggers
     }
 
     /// Whether a call may begin with the tool's name, its opening mark missing.
     fn named_first(&self) -> bool {
         matches!(self.named, NamePosition::Behind(_))
+    }
+
+    /// The mark before the first argument where that cannot be the beginning of
+    /// a call.
+    fn first_key(&self) -> Option<&str> {
+        match &self.param {
+            Param::Pair { key, .. } if self.named_first() => Some(&key.0),
+            _ => None,
+        }
     }
 
     /// A reader for the trigger of this index.
@@ -83,9 +95,11 @@ impl TagForm {
         if let Some(section) = form.sections.get(section) {
             return section.reader();
         }
-        match form.addresses.get(section - form.sections.len()) {
+        let behind = section - form.sections.len();
+        match form.addresses.get(behind) {
             Some(address) => address.address_reader(),
-            None => Box::new(TagReader::new(form)),
+            None if behind == form.addresses.len() => Box::new(TagReader::new(form)),
+            None => Box::new(Nameless::new(form)),
         }
     }
 }

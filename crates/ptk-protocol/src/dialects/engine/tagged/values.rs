@@ -30,6 +30,8 @@ enum ValueEnd {
     Stop,
 }
 
+/// The character of models' own tokens.
+const TOKEN_BAR: char = '｜';
 /// How far a value is read beyond a place where it may have ended.
 const NESTED_LIMIT: usize = 16 * 1024;
 /// How many arguments may stand open in a value.
@@ -416,12 +418,15 @@ impl TagReader {
     /// Whether an argument that was not given yet begins at `at`, at the start
     /// of a line.
     fn is_next_argument(&self, input: &Input<'_>, value: &TagValue, at: usize) -> Follows {
+        let open = self.param_open();
         let before = input.slice(value.start..at);
         let line_start = before.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
-        if !line_start.ends_with('\n') {
+        // What no text has but a model's own marks counts in the middle of a line.
+        let is_token = open.contains(TOKEN_BAR);
+        if !is_token && !line_start.ends_with('\n') {
             return Follows::No;
         }
-        let rest = input.from(at + self.param_open().len());
+        let rest = input.from(at + open.len());
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
         let end = match &self.form.param {
             Param::Pair { key, .. } => find_ignoring_case(window, 0, &key.1),
