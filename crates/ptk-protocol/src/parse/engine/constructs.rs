@@ -99,8 +99,7 @@ impl Work<'_, '_, '_> {
                 Some(deferred) => deferred.push(item),
                 None => self.emit(item),
             };
-            let tools = input.tools;
-            reading.settler.settle(found, tools, &mut tell);
+            reading.settler.settle(found, &input, &mut tell);
         }
         let length = input.text.len();
         if step == Step::More && text.end {
