@@ -167,7 +167,6 @@ fn fragments_of_wrapped_arguments_are_the_json_of_the_call_at_every_cut() {
             format!("<tool_call>{{\"name\":\"read_file\",\"arguments\":{args}}}</tool_call>"),
             format!("[TOOL_CALLS]read_file[ARGS]{args}"),
             format!("<function=read_file>{args}</function>"),
-            format!("`<tool_call>{{\"name\":\"read_file\",\"arguments\":{args}}}</tool_call>"),
         ] {
             check_every_cut(&grammar, &text);
         }

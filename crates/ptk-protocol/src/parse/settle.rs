@@ -159,20 +159,23 @@ impl Settler {
             && status != Status::Truncated
             && !problems.iter().any(Problem::is_fault)
         {
-            let tool = tools.get(&call.name).filter(|_| withheld.has_all());
-            if let Some(args) = tool.and_then(|tool| unwrapped(&call.args, tool)) {
-                let wrapper = call.args.as_map().keys().next().cloned();
+            let mut faults = schema::faults(tools, &call.name, &mut call.args);
+            let tool = tools.get(&call.name);
+            if !faults.is_empty()
+                && withheld.has_all()
+                && let Some((wrapper, args)) =
+                    tool.and_then(|tool| unwrapped(&call.args, tool, tools))
+            {
                 let message = format!(
-                    "The arguments stood inside `{}`, which is not a parameter of `{}`",
-                    wrapper.unwrap_or_default(),
+                    "The arguments stood inside `{wrapper}`, which is not a parameter of `{}`",
                     call.name
                 );
                 let note = Problem::new(ProblemCode::WrappedArguments, message, span);
                 problems.push(note);
                 call.args = args;
                 status = Status::Repaired;
+                faults.clear();
             }
-            let faults = schema::faults(tools, &call.name, &mut call.args);
             problems.extend(faults.iter().map(|fault| fault.problem(span)));
             problems.extend(guessed_key(&call, &problems, tools, span));
         }

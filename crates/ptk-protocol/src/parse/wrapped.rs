@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::schema::Node;
-use crate::{Arguments, ToolSpec};
+use crate::schema::{self, Node};
+use crate::{Arguments, ToolSpec, Toolset};
 
 /// Names under which models wrap arguments once more.
 const WRAPPERS: [&str; 6] = [
@@ -16,22 +16,29 @@ const WRAPPERS: [&str; 6] = [
     "properties",
 ];
 
-/// The arguments without what is wrapped around them. `None` if they are as the
-/// tool takes them.
-pub(super) fn unwrapped(args: &Arguments, tool: &ToolSpec) -> Option<Arguments> {
+/// The name of the argument in which all others stand, and these. `args` are
+/// arguments that the tool's schema refuses: what it allows, declared or not,
+/// stays as it is. `None` if it refuses the inner ones, too.
+pub(super) fn unwrapped(
+    args: &Arguments,
+    tool: &ToolSpec,
+    tools: &Toolset,
+) -> Option<(String, Arguments)> {
     let mut members = args.as_map().iter();
-    let (Some((wrapper, Value::Object(inner))), None) = (members.next(), members.next()) else {
+    let (Some((wrapper, Value::Object(_))), None) = (members.next(), members.next()) else {
         return None;
     };
-    let is_meant = inner.is_empty() || inner.keys().any(|name| is_declared(tool, name));
-    if !is_wrapper(tool, wrapper) || !is_meant {
+    if !is_wrapper(tool, wrapper) {
         return None;
     }
     let Node::Object(entries) = args.to_node() else {
         return None;
     };
-    let (_, inner) = entries.into_iter().next()?;
-    Arguments::from_json(&inner.to_json()).ok()
+    let (wrapper, inner) = entries.into_iter().next()?;
+    let mut inner = Arguments::from_json(&inner.to_json()).ok()?;
+    schema::faults(tools, &tool.name, &mut inner)
+        .is_empty()
+        .then_some((wrapper, inner))
 }
 
 fn is_wrapper(tool: &ToolSpec, key: &str) -> bool {
