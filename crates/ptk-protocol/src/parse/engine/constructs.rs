@@ -275,8 +275,9 @@ impl Work<'_, '_, '_> {
                     self.machine.wasted_bytes += range.len();
                     return self.is_quoted(range.start, behind, quotation);
                 }
+                let search = range.end - self.ticks_at_end(&range, &items);
                 self.go(EngineState::Quoted(Box::new(QuotedConstruct {
-                    search: range.end,
+                    search,
                     range,
                     items,
                     quotation,
@@ -331,6 +332,23 @@ impl Work<'_, '_, '_> {
                 self.go(EngineState::FenceOfCalls(fence))
             }
         }
+    }
+
+    /// How many bytes at the end of a construct are backticks behind its last
+    /// call, on the same line, and white space: a reader takes them for a fence
+    /// around the JSON, but they may close the quotation that the construct
+    /// stands in.
+    fn ticks_at_end(&self, range: &Range<usize>, items: &[Item]) -> usize {
+        let last = items.iter().rev().find_map(|item| match item {
+            Item::Call(call) => Some(call.span.end),
+            _ => None,
+        });
+        let behind = self.text.slice(&(last.unwrap_or(range.end)..range.end));
+        let before = behind.trim_end().trim_end_matches('`');
+        if before.contains('\n') || before.len() == behind.trim_end().len() {
+            return 0;
+        }
+        behind.len() - before.len()
     }
 
     /// Holds back what may be a call drafted in reasoning, or a mark around it.
