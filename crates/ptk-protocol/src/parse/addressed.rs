@@ -2,15 +2,10 @@
 //! takes: `to=read_file<|message|>`.
 
 use crate::dialects::engine::json_marks::is_name_character;
+use crate::dialects::harmony::{MESSAGE, RECIPIENT};
 
 /// The longest address that is recognised, with a quotation mark before it.
 const LONGEST: usize = 128;
-
-/// How an address begins.
-const RECIPIENT: &str = "to=";
-
-/// What may stand between an address and its message.
-const MESSAGE: &str = "<|message|>";
 
 /// The last bytes of the text.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::quoted::{Opening, Quoted};
+use super::quoted::{QuoteAt, Quoted};
 
 /// The deepest nesting that is accepted.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -267,8 +267,8 @@ impl<'a> Literals<'a> {
 
     fn string(&mut self, text: &mut String, raw: bool) -> Option<()> {
         let mut quoted = match Quoted::open(self.text, self.at, true, raw) {
-            Opening::Finding(quoted) => quoted,
-            Opening::More => return None,
+            QuoteAt::Finding(quoted) => quoted,
+            QuoteAt::More => return None,
         };
         let mut closes = |_| Some(true);
         let mut append = |piece: &str| text.push_str(piece);

@@ -8,7 +8,7 @@ use super::literals::{
     python_literal, python_word,
 };
 use super::named_values::NamedValues;
-use super::quoted::{InnerQuotes, Opening, Quoted};
+use super::quoted::{InnerQuotes, QuoteAt, Quoted};
 use crate::parse::{Input, Peek};
 use crate::{ProblemCode, ToolCall};
 
@@ -335,13 +335,13 @@ impl PythonCall {
         let prefix = input.slice(word..self.at);
         let raw = prefix.contains(['r', 'R']);
         match Quoted::open(input.text, self.at, input.end, raw) {
-            Opening::More if word < self.at => {
+            QuoteAt::More if word < self.at => {
                 self.at = word;
                 Some(self.wait(PythonState::Word { key, start: word }))
             }
-            Opening::More if is_first => Some(self.wait(PythonState::Value(key))),
-            Opening::More => Some(self.wait(PythonState::AfterText(key))),
-            Opening::Finding(quoted) => {
+            QuoteAt::More if is_first => Some(self.wait(PythonState::Value(key))),
+            QuoteAt::More => Some(self.wait(PythonState::AfterText(key))),
+            QuoteAt::Finding(quoted) => {
                 if is_first && let Key::Named(key) = &key {
                     self.values.open_string(key);
                 }

@@ -277,10 +277,10 @@ impl Work<'_, '_, '_> {
                 }
                 let search = range.end - self.ticks_at_end(&range, &items);
                 self.go(EngineState::Quoted(Box::new(QuotedConstruct {
-                    search,
                     range,
                     items,
                     quotation,
+                    search,
                 })))
             }
             Back::Reasoning { tag } => {
