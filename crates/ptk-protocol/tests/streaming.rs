@@ -6,7 +6,7 @@
     reason = "the lints allow it in tests, but not in what tests share"
 )]
 
-use ptk_protocol::invariants::tools;
+use ptk_protocol::invariants::{check_every_cut, tools};
 use ptk_protocol::{Event, Grammar, Parser, Reply, parse};
 
 /// The part of the arguments that was streamed when the text up to `…` had
@@ -135,5 +135,40 @@ fn long_arguments_read_the_same_whole_and_in_pieces() {
         }
         parser.finish_to(&mut |event| reply.absorb(event));
         assert_eq!(reply, whole);
+    }
+}
+
+/// Arguments with a first key in every spelling that JSON has for it.
+fn spellings_of_wrapped() -> Vec<String> {
+    let mut spellings = Vec::new();
+    for wrapper in ["arguments", "input", "properties", "argument", "path"] {
+        let escape = |letter: char| format!("\\u{:04x}", u32::from(letter));
+        let (first, rest) = wrapper.split_at(1);
+        let first: String = first.chars().map(escape).collect();
+        let all: String = wrapper.chars().map(escape).collect();
+        for key in [wrapper.to_owned(), format!("{first}{rest}"), all] {
+            spellings.push(format!("{{\"{key}\":{{\"path\":\"a\"}}}}"));
+            spellings.push(format!(
+                " {{ \"{key}\" : {{ \"path\" : \"a\\\"\", \"limit\": 12345678901234567890123 }} }} "
+            ));
+            spellings.push(format!("{{\"{key}\":{{}}}}"));
+            spellings.push(format!("{{\"{key}\":{{\"path\":\"a\"}},\"limit\":1}}"));
+            spellings.push(format!("{{\"{key}\":1,\"{key}\":{{\"path\":\"a\"}}}}"));
+        }
+    }
+    spellings
+}
+
+#[test]
+fn fragments_of_wrapped_arguments_are_the_json_of_the_call_at_every_cut() {
+    let grammar = Grammar::auto(tools()).unwrap();
+    for args in spellings_of_wrapped() {
+        for text in [
+            format!("<tool_call>{{\"name\":\"read_file\",\"arguments\":{args}}}</tool_call>"),
+            format!("[TOOL_CALLS]read_file[ARGS]{args}"),
+            format!("<function=read_file>{args}</function>"),
+        ] {
+            check_every_cut(&grammar, &text);
+        }
     }
 }

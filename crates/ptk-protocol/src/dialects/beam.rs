@@ -10,16 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 use super::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines};
 use super::engine::tagged::behind_name;
+use super::harmony::{CALL, CHANNEL, HeaderAt, MESSAGE, RECIPIENT, START, header};
 use super::{Claim, Dialect, Trigger, Writer, hermes_text};
 use crate::ToolCall;
 use crate::parse::{Findings, Input, MarkAt, Reader, Step, floor, mark_at};
 
-const START: &str = "<|start|>assistant";
-const CHANNEL: &str = "<|channel|>";
-const RECIPIENT: &str = "to=";
 const CONSTRAIN: &str = "<|constrain|>";
-const MESSAGE: &str = "<|message|>";
-const CALL: &str = "<|call|>";
 const PARAMETER: &str = "<rfl:parameter";
 
 /// The longest header of a message.
@@ -121,10 +117,10 @@ impl Reader for BeamReader {
         if let Some(arguments) = &mut self.0 {
             return arguments.read(input, out);
         }
-        match header(input) {
-            Header::More => Step::More,
-            Header::Other => Step::Reject,
-            Header::Call { name, length } => {
+        match call_head(input) {
+            BeamHead::More => Step::More,
+            BeamHead::Other => Step::Reject,
+            BeamHead::Call { name, length } => {
                 let mut arguments = behind_name(&FORM, name, length, input);
                 let step = arguments.read(input, out);
                 self.0 = Some(arguments);
@@ -134,9 +130,9 @@ impl Reader for BeamReader {
     }
 }
 
-/// The header of a message.
-enum Header<'t> {
-    /// The header of a call of this dialect.
+/// What a header opens.
+enum BeamHead<'t> {
+    /// A call of this dialect, whose arguments begin behind these bytes.
     Call { name: &'t str, length: usize },
     /// More text is needed to decide.
     More,
@@ -144,38 +140,26 @@ enum Header<'t> {
     Other,
 }
 
-fn header<'t>(input: &Input<'t>) -> Header<'t> {
+fn call_head<'t>(input: &Input<'t>) -> BeamHead<'t> {
     let window = input
         .text
         .get(..floor(input.text, MAX_HEADER))
         .unwrap_or("");
-    let stop = window.find(['\n', '{', '`']).unwrap_or(window.len());
-    let end = match window.find(MESSAGE) {
-        Some(end) if end < stop => end,
-        None if stop == window.len() && window.len() == input.text.len() && !input.end => {
-            return Header::More;
-        }
-        _ => return Header::Other,
+    let (header, name, length) = match header(window) {
+        HeaderAt::Finding {
+            text,
+            recipient: Some(name),
+            message,
+        } => (text, name, message),
+        HeaderAt::More if window.len() == input.text.len() && !input.end => return BeamHead::More,
+        _ => return BeamHead::Other,
     };
-    let header = window.get(..end).unwrap_or("");
-    let Some((_, recipient)) = header.split_once(RECIPIENT) else {
-        return Header::Other;
-    };
-    let name = recipient
-        .split(|c: char| c.is_whitespace() || c == '<')
-        .next();
-    let name = name.unwrap_or("");
-    let name = name.strip_prefix("functions.").unwrap_or(name);
-    if name.is_empty() {
-        return Header::Other;
-    }
-    let length = end + MESSAGE.len();
     let body = input.from(input.skip_space(length));
     let constrain = header.split_once(CONSTRAIN).map(|(_, kind)| kind.trim());
     match mark_at(body, &[PARAMETER]) {
-        MarkAt::Finding { .. } => Header::Call { name, length },
-        MarkAt::Partial if !input.end => Header::More,
-        _ if constrain == Some("xml") => Header::Call { name, length },
-        MarkAt::Partial | MarkAt::None => Header::Other,
+        MarkAt::Finding { .. } => BeamHead::Call { name, length },
+        MarkAt::Partial if !input.end => BeamHead::More,
+        _ if constrain == Some("xml") => BeamHead::Call { name, length },
+        MarkAt::Partial | MarkAt::None => BeamHead::Other,
     }
 }

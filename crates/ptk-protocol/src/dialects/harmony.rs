@@ -15,10 +15,11 @@ use crate::{ProblemCode, ToolCall};
 #[derive(Debug)]
 pub struct Harmony;
 
-const START: &str = "<|start|>assistant";
-const CHANNEL: &str = "<|channel|>";
-const MESSAGE: &str = "<|message|>";
-const CALL: &str = "<|call|>";
+pub(super) const START: &str = "<|start|>assistant";
+pub(super) const CHANNEL: &str = "<|channel|>";
+pub(crate) const RECIPIENT: &str = "to=";
+pub(crate) const MESSAGE: &str = "<|message|>";
+pub(super) const CALL: &str = "<|call|>";
 /// What the type of a message may be, in its header.
 const KINDS: [&str; 2] = ["", " <|constrain|>json"];
 
@@ -28,8 +29,8 @@ static MARKS: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
 });
 
 /// The recipient begins the reply where the prompt ends inside the header.
-static RECIPIENT: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
-    let marks = JsonMarks::exact(&["to="], &[CALL]);
+static HEADED_BY_RECIPIENT: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
+    let marks = JsonMarks::exact(&[RECIPIENT], &[CALL]);
     Arc::new(marks.headed(Head::Read(recipient)))
 });
 
@@ -58,7 +59,7 @@ impl Dialect for Harmony {
         let addressed = [
             Trigger::anywhere(START),
             Trigger::anywhere(CHANNEL),
-            Trigger::at_line_start("to=").claimed(Claim::Section),
+            Trigger::at_line_start(RECIPIENT).claimed(Claim::Section),
         ];
         let unaddressed = unaddressed().map(Trigger::at_line_start);
         addressed.into_iter().chain(unaddressed).collect()
@@ -67,7 +68,7 @@ impl Dialect for Harmony {
     fn reader(&self, trigger: usize) -> Box<dyn Reader> {
         match trigger.checked_sub(MARKS.open.len()) {
             None => Box::new(MarkedJson::new(Arc::clone(&MARKS), trigger)),
-            Some(0) => Box::new(MarkedJson::new(Arc::clone(&RECIPIENT), 0)),
+            Some(0) => Box::new(MarkedJson::new(Arc::clone(&HEADED_BY_RECIPIENT), 0)),
             Some(index) => Box::new(Unaddressed {
                 header: unaddressed()
                     .nth(index - 1)
@@ -126,51 +127,81 @@ impl Writer for Harmony {
     }
 }
 
-/// Parses the text between `<|channel|>` or `<|start|>assistant` and the message,
-/// with a recipient in it: `commentary to=functions.f <|constrain|>json`.
-fn head(text: &str) -> HeadAt {
+/// The header of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderAt<'t> {
+    /// The header with its recipient, up to the message, which begins at this
+    /// offset.
+    Finding {
+        text: &'t str,
+        recipient: Option<&'t str>,
+        message: usize,
+    },
+    /// More text is needed to decide.
+    More,
+    /// Something else.
+    None,
+}
+
+/// Parses a header up to the message, such as `commentary to=functions.f
+/// <|constrain|>json<|message|>`.
+pub(super) fn header(text: &str) -> HeaderAt<'_> {
     let stop = text.find(['\n', '{', '`']).unwrap_or(text.len());
     let end = match text.find(MESSAGE) {
         Some(end) if end < stop => end,
-        None if stop == text.len() => return HeadAt::More,
-        _ => return HeadAt::None,
+        None if stop == text.len() => return HeaderAt::More,
+        _ => return HeaderAt::None,
     };
     let header = text.get(..end).unwrap_or("");
-    let Some((_, recipient)) = header.split_once("to=") else {
-        return HeadAt::None;
-    };
-    let id = recipient
-        .split(|c: char| c.is_whitespace() || c == '<')
-        .next()
-        .unwrap_or("");
-    let name = id.strip_prefix("functions.").unwrap_or(id);
-    if name.is_empty() {
-        return HeadAt::None;
+    let address = header.split_once(RECIPIENT).map(|(_, behind)| {
+        let end = behind.find(|c: char| c.is_whitespace() || c == '<');
+        behind.get(..end.unwrap_or(behind.len())).unwrap_or("")
+    });
+    HeaderAt::Finding {
+        text: header,
+        recipient: address.map(tool_name).filter(|name| !name.is_empty()),
+        message: end + MESSAGE.len(),
     }
-    HeadAt::Finding(Some(Called::new(name)), end + MESSAGE.len())
+}
+
+/// The tool's name in an address.
+fn tool_name(address: &str) -> &str {
+    address.strip_prefix("functions.").unwrap_or(address)
+}
+
+/// Parses the text between `<|channel|>` or `<|start|>assistant` and the message,
+/// with a recipient in it.
+fn head(text: &str) -> HeadAt {
+    match header(text) {
+        HeaderAt::Finding {
+            recipient: Some(name),
+            message,
+            ..
+        } => HeadAt::Finding(Some(Called::new(name)), message),
+        HeaderAt::More => HeadAt::More,
+        HeaderAt::Finding { .. } | HeaderAt::None => HeadAt::None,
+    }
 }
 
 /// Parses a recipient and the rest of its header:
 /// `functions.f<|channel|>commentary<|message|>`.
 fn recipient(text: &str) -> HeadAt {
-    let Some((id, behind)) = leading_name(text) else {
+    let Some((address, behind)) = leading_name(text) else {
         return HeadAt::More;
     };
     let behind = behind.trim_start();
-    let stop = behind.find(['\n', '{', '`']).unwrap_or(behind.len());
     match mark_at(behind, &[CHANNEL]) {
         MarkAt::Finding { .. } => {}
         MarkAt::Partial => return HeadAt::More,
         MarkAt::None => return HeadAt::Other,
     }
-    match behind.find(MESSAGE) {
-        Some(end) if end < stop => {
-            let name = id.strip_prefix("functions.").unwrap_or(id);
-            let length = text.len() - behind.len() + end + MESSAGE.len();
-            HeadAt::Finding(Some(Called::new(name)), length)
+    match header(behind) {
+        HeaderAt::Finding { message, .. } => {
+            let length = text.len() - behind.len() + message;
+            HeadAt::Finding(Some(Called::new(tool_name(address))), length)
         }
-        None if stop == behind.len() => HeadAt::More,
-        _ => HeadAt::Other,
+        HeaderAt::More => HeadAt::More,
+        HeaderAt::None => HeadAt::Other,
     }
 }
 

@@ -13,7 +13,7 @@ pub mod declared;
 pub(crate) mod engine;
 mod function;
 mod gemma;
-mod harmony;
+pub(crate) mod harmony;
 mod hunyuan;
 mod json;
 mod legacy;

@@ -1,6 +1,8 @@
 //! What is known of the line that is being read: how it starts, and whether
 //! inline code is open on it.
 
+use super::addressed::Tail;
+
 /// A label that models copy from the transcript; what follows it still starts
 /// the line.
 pub(super) const LABEL: &str = "ASSISTANT:";
@@ -46,6 +48,7 @@ pub(super) struct Line {
     length: usize,
     open_ticks: Option<usize>,
     last: Option<char>,
+    tail: Tail,
     /// The last two characters that are not white space, the later one first;
     /// they may stand on lines before.
     visible: [Option<char>; 2],
@@ -87,6 +90,7 @@ impl Line {
             self.length += 1;
         }
         self.last = Some(last);
+        self.tail.push(text);
         let mut visible = text.chars().rev().filter(|c| !c.is_whitespace());
         if let Some(later) = visible.next() {
             let before = visible.next().or(self.visible[0]);
@@ -153,9 +157,10 @@ impl Line {
         self.last
     }
 
-    /// The quotation mark that would close the one right before this place.
+    /// The quotation mark that would close the one right before this place, or
+    /// before the address of the message that begins here.
     pub(super) fn closing_quote(&self) -> Option<char> {
-        match self.last? {
+        match self.tail.before_address().or(self.last)? {
             '"' => Some('"'),
             '\'' => Some('\''),
             '“' => Some('”'),

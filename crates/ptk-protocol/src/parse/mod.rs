@@ -17,12 +17,13 @@
 //! | `reasoning_marks`, `message_marks` | marks around thoughts, and around messages to the user |
 //! | `frames` | those marks of the tables and of dialects, together |
 //! | `engine` | the state machine: prose, sections, fences, reasoning, calls |
-//! | `line`, `hold` | quotation, and what is held back until it is decided |
+//! | `line`, `addressed`, `hold` | quotation, and what is held back until it is decided |
 //! | `reader` | what a dialect implements |
 //! | `settle` | validation of a call |
 //! | `reply`, `reclassify`, `trace` | the outcome, and why it was read so |
 //! | `copies` | calls copied from tool results |
 
+mod addressed;
 mod copies;
 mod engine;
 mod event;

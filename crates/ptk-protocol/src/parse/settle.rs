@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::hold::Item;
-use super::reader::{Finding, FoundCall};
-use super::wrapped::unwrapped;
+use super::reader::{Finding, FoundCall, Input};
+use super::wrapped::{Taken, Withheld, unwrapped};
 use crate::dialects::Dialect;
 use crate::{ParsedCall, Problem, ProblemCode, Span, SpanKind, Status, ToolCall, Toolset, schema};
 
@@ -16,8 +16,16 @@ pub(super) struct Settler {
     start: usize,
     covered: usize,
     dialect: Arc<dyn Dialect>,
-    started: bool,
+    /// The call that has begun, until it ends.
+    started: Option<StartedCall>,
     touched: bool,
+}
+
+/// A call whose arguments are coming in.
+#[derive(Debug, Default)]
+struct StartedCall {
+    name: String,
+    withheld: Withheld,
 }
 
 impl Settler {
@@ -27,7 +35,7 @@ impl Settler {
             start,
             covered: start,
             dialect: Arc::clone(dialect),
-            started: false,
+            started: None,
             touched: false,
         }
     }
@@ -37,34 +45,67 @@ impl Settler {
         !self.touched
     }
 
-    /// Emits the items for one finding.
-    pub(super) fn settle(
-        &mut self,
-        found: Finding,
-        tools: Option<&Toolset>,
-        tell: &mut dyn FnMut(Item),
-    ) {
+    /// Emits the items for one finding in the construct `input`.
+    pub(super) fn settle(&mut self, found: Finding, input: &Input<'_>, tell: &mut dyn FnMut(Item)) {
         self.touched = true;
         match found {
             Finding::Piece(kind, range) => self.piece(kind, &range, tell),
-            Finding::Start(name) => {
-                self.started = true;
-                tell(Item::Start(single_name(name, tools)));
-            }
-            Finding::Delta(json) => tell(Item::Delta(json)),
+            Finding::Start(name) => self.begin(name, input.tools, tell),
+            Finding::Delta(json) => match self.withhold(&json, input.tools) {
+                Taken::Passed => tell(Item::Delta(json)),
+                Taken::Withheld => {}
+                Taken::Ready(json) => tell(Item::Delta(json)),
+            },
             Finding::DeltaAt(range) => {
-                let range = self.start + range.start..self.start + range.end;
-                tell(Item::DeltaAt(range));
+                match self.withhold(input.slice(range.clone()), input.tools) {
+                    Taken::Passed => {
+                        let range = self.start + range.start..self.start + range.end;
+                        tell(Item::DeltaAt(range));
+                    }
+                    Taken::Withheld => {}
+                    Taken::Ready(json) => tell(Item::Delta(json)),
+                }
             }
             Finding::Call(mut call) => {
-                call.name = single_name(call.name, tools);
-                if !self.started {
-                    tell(Item::Start(call.name.clone()));
+                if self.started.is_none() {
+                    self.begin(call.name.clone(), input.tools, tell);
                 }
-                self.started = false;
-                tell(Item::Call(Box::new(self.call(*call, tools))));
+                call.name = single_name(call.name, input.tools);
+                let mut started = self.started.take().unwrap_or_default();
+                let call = self.call(*call, &started.withheld, input.tools);
+                let is_unwrapped =
+                    |problem: &Problem| problem.code == ProblemCode::WrappedArguments;
+                let rest = if call.problems.iter().any(is_unwrapped) {
+                    Some(call.call.args.to_json())
+                } else {
+                    started.withheld.rest()
+                };
+                if let Some(rest) = rest {
+                    tell(Item::Delta(rest));
+                }
+                tell(Item::Call(Box::new(call)));
             }
             Finding::Problem(problem) => tell(Item::Problem(self.absolute(problem))),
+        }
+    }
+
+    fn begin(&mut self, name: String, tools: Option<&Toolset>, tell: &mut dyn FnMut(Item)) {
+        let name = single_name(name, tools);
+        let tool = tools.and_then(|tools| tools.get(&name));
+        self.started = Some(StartedCall {
+            name: name.clone(),
+            withheld: Withheld::of(tool),
+        });
+        tell(Item::Start(name));
+    }
+
+    fn withhold(&mut self, json: &str, tools: Option<&Toolset>) -> Taken {
+        let Some(started) = &mut self.started else {
+            return Taken::Passed;
+        };
+        match tools.and_then(|tools| tools.get(&started.name)) {
+            Some(tool) => started.withheld.take(json, tool),
+            None => Taken::Passed,
         }
     }
 
@@ -98,7 +139,9 @@ impl Settler {
         Span::new(self.start + span.start, self.start + span.end)
     }
 
-    fn call(&self, found: FoundCall, tools: Option<&Toolset>) -> ParsedCall {
+    /// The call, checked. Its arguments are unwrapped only if all of them were
+    /// withheld: what was passed on cannot be taken back.
+    fn call(&self, found: FoundCall, withheld: &Withheld, tools: Option<&Toolset>) -> ParsedCall {
         let mut problems: Vec<Problem> = found
             .problems
             .into_iter()
@@ -116,20 +159,23 @@ impl Settler {
             && status != Status::Truncated
             && !problems.iter().any(Problem::is_fault)
         {
+            let mut faults = schema::faults(tools, &call.name, &mut call.args);
             let tool = tools.get(&call.name);
-            if let Some(args) = tool.and_then(|tool| unwrapped(&call.args, tool)) {
-                let wrapper = call.args.as_map().keys().next().cloned();
+            if !faults.is_empty()
+                && withheld.has_all()
+                && let Some((wrapper, args)) =
+                    tool.and_then(|tool| unwrapped(&call.args, tool, tools))
+            {
                 let message = format!(
-                    "The arguments stood inside `{}`, which is not a parameter of `{}`",
-                    wrapper.unwrap_or_default(),
+                    "The arguments stood inside `{wrapper}`, which is not a parameter of `{}`",
                     call.name
                 );
                 let note = Problem::new(ProblemCode::WrappedArguments, message, span);
                 problems.push(note);
                 call.args = args;
                 status = Status::Repaired;
+                faults.clear();
             }
-            let faults = schema::faults(tools, &call.name, &mut call.args);
             problems.extend(faults.iter().map(|fault| fault.problem(span)));
             problems.extend(guessed_key(&call, &problems, tools, span));
         }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::schema::Node;
-use crate::{Arguments, ToolSpec};
+use crate::schema::{self, Node};
+use crate::{Arguments, ToolSpec, Toolset};
 
 /// Names under which models wrap arguments once more.
 const WRAPPERS: [&str; 6] = [
@@ -16,23 +16,33 @@ const WRAPPERS: [&str; 6] = [
     "properties",
 ];
 
-/// The arguments without what is wrapped around them. `None` if they are as the
-/// tool takes them.
-pub(super) fn unwrapped(args: &Arguments, tool: &ToolSpec) -> Option<Arguments> {
+/// The name of the argument in which all others stand, and these. `args` are
+/// arguments that the tool's schema refuses: what it allows, declared or not,
+/// stays as it is. `None` if it refuses the inner ones, too.
+pub(super) fn unwrapped(
+    args: &Arguments,
+    tool: &ToolSpec,
+    tools: &Toolset,
+) -> Option<(String, Arguments)> {
     let mut members = args.as_map().iter();
-    let (Some((wrapper, Value::Object(inner))), None) = (members.next(), members.next()) else {
+    let (Some((wrapper, Value::Object(_))), None) = (members.next(), members.next()) else {
         return None;
     };
-    let is_wrapper = WRAPPERS.contains(&wrapper.as_str()) && !is_declared(tool, wrapper);
-    let is_meant = inner.is_empty() || inner.keys().any(|name| is_declared(tool, name));
-    if !is_wrapper || !is_meant {
+    if !is_wrapper(tool, wrapper) {
         return None;
     }
     let Node::Object(entries) = args.to_node() else {
         return None;
     };
-    let (_, inner) = entries.into_iter().next()?;
-    Arguments::from_json(&inner.to_json()).ok()
+    let (wrapper, inner) = entries.into_iter().next()?;
+    let mut inner = Arguments::from_json(&inner.to_json()).ok()?;
+    schema::faults(tools, &tool.name, &mut inner)
+        .is_empty()
+        .then_some((wrapper, inner))
+}
+
+fn is_wrapper(tool: &ToolSpec, key: &str) -> bool {
+    WRAPPERS.contains(&key) && !is_declared(tool, key)
 }
 
 fn is_declared(tool: &ToolSpec, name: &str) -> bool {
@@ -40,68 +50,16 @@ fn is_declared(tool: &ToolSpec, name: &str) -> bool {
         .is_some_and(|properties| properties.contains_key(name))
 }
 
-/// Holds arguments back while they may turn out to be wrapped.
+/// Holds the arguments of a call back while they may turn out to be wrapped.
 #[derive(Debug, Default)]
 pub(super) enum Withheld {
     /// The arguments so far, which may still be of any kind.
-    Undecided(String),
+    Undecided { json: String, first_key: FirstKey },
     /// The arguments so far, which begin with a wrapper.
     Wrapped(String),
+    /// Nothing: the arguments are passed on as they come in.
     #[default]
     Nothing,
-}
-
-impl Withheld {
-    /// The state at the beginning of a call of this tool.
-    pub(super) fn of(tool: Option<&ToolSpec>) -> Self {
-        tool.map_or(Self::Nothing, |_| Self::Undecided(String::new()))
-    }
-
-    /// Takes the next part of the arguments, unless it can be passed on as it
-    /// is. What was withheld before and this part are then in `ready`.
-    pub(super) fn take(&mut self, json: &str, tool: &ToolSpec) -> Taken {
-        match self {
-            Self::Nothing => Taken::Passed,
-            Self::Wrapped(withheld) => {
-                withheld.push_str(json);
-                Taken::Withheld
-            }
-            Self::Undecided(withheld) => {
-                let is_first = withheld.is_empty();
-                let begins = if is_first {
-                    begins_wrapped(json, tool)
-                } else {
-                    withheld.push_str(json);
-                    begins_wrapped(withheld, tool)
-                };
-                if is_first && begins != Some(false) {
-                    withheld.push_str(json);
-                }
-                let withheld = std::mem::take(withheld);
-                match begins {
-                    None => *self = Self::Undecided(withheld),
-                    Some(true) => *self = Self::Wrapped(withheld),
-                    Some(false) => {
-                        *self = Self::Nothing;
-                        return if is_first {
-                            Taken::Passed
-                        } else {
-                            Taken::Ready(withheld)
-                        };
-                    }
-                }
-                Taken::Withheld
-            }
-        }
-    }
-
-    /// What is withheld at the end of the call.
-    pub(super) fn rest(&mut self) -> Option<String> {
-        match std::mem::take(self) {
-            Self::Undecided(rest) | Self::Wrapped(rest) => Some(rest).filter(|it| !it.is_empty()),
-            Self::Nothing => None,
-        }
-    }
 }
 
 /// What became of a part of the arguments.
@@ -115,19 +73,121 @@ pub(super) enum Taken {
     Ready(String),
 }
 
-/// Whether arguments begin with a wrapper. `None` if more text is needed.
-fn begins_wrapped(json: &str, tool: &ToolSpec) -> Option<bool> {
-    let rest = json.trim_start();
-    let Some(rest) = rest.strip_prefix('{') else {
-        return if rest.is_empty() { None } else { Some(false) };
-    };
-    let rest = rest.trim_start();
-    let Some(key) = rest.strip_prefix('"') else {
-        return if rest.is_empty() { None } else { Some(false) };
-    };
-    match key.split_once('"') {
-        Some((key, _)) => Some(WRAPPERS.contains(&key) && !is_declared(tool, key)),
+impl Withheld {
+    /// The state at the beginning of a call of this tool.
+    pub(super) fn of(tool: Option<&ToolSpec>) -> Self {
+        tool.map_or(Self::Nothing, |_| Self::Undecided {
+            json: String::new(),
+            first_key: FirstKey::default(),
+        })
+    }
+
+    /// Takes the next part of the arguments, unless it can be passed on.
+    pub(super) fn take(&mut self, json: &str, tool: &ToolSpec) -> Taken {
+        match self {
+            Self::Nothing => Taken::Passed,
+            Self::Wrapped(withheld) => {
+                withheld.push_str(json);
+                Taken::Withheld
+            }
+            Self::Undecided {
+                json: withheld,
+                first_key,
+            } => {
+                let is_first = withheld.is_empty();
+                let is_wrapper = if is_first {
+                    first_key.is_wrapper(json, tool)
+                } else {
+                    withheld.push_str(json);
+                    first_key.is_wrapper(withheld, tool)
+                };
+                if is_first && is_wrapper == Some(false) {
+                    *self = Self::Nothing;
+                    return Taken::Passed;
+                }
+                if is_first {
+                    withheld.push_str(json);
+                }
+                if let Some(is_wrapper) = is_wrapper {
+                    let withheld = std::mem::take(withheld);
+                    if !is_wrapper {
+                        *self = Self::Nothing;
+                        return Taken::Ready(withheld);
+                    }
+                    *self = Self::Wrapped(withheld);
+                }
+                Taken::Withheld
+            }
+        }
+    }
+
+    /// Whether nothing of the arguments was passed on, so that others may be
+    /// delivered in their place.
+    pub(super) fn has_all(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// What is withheld at the end of the call.
+    pub(super) fn rest(&mut self) -> Option<String> {
+        match std::mem::take(self) {
+            Self::Undecided { json, .. } | Self::Wrapped(json) => {
+                Some(json).filter(|json| !json.is_empty())
+            }
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// How long a wrapper is at most, with every letter escaped.
+const MAX_KEY: usize = 6 * "properties".len();
+
+/// Looks for the first key of arguments that come in.
+#[derive(Debug, Default)]
+pub(super) struct FirstKey {
+    /// Everything before this was examined: white space and the brace.
+    examined: usize,
+    is_in_object: bool,
+}
+
+impl FirstKey {
+    /// Whether the first key of these arguments, which begin with all text given
+    /// before, is a wrapper. `None` if more text is needed to decide.
+    fn is_wrapper(&mut self, json: &str, tool: &ToolSpec) -> Option<bool> {
+        loop {
+            let rest = json.get(self.examined..).unwrap_or("");
+            let visible = rest.trim_start();
+            self.examined += rest.len() - visible.len();
+            match visible.bytes().next()? {
+                b'{' if !self.is_in_object => {
+                    self.is_in_object = true;
+                    self.examined += 1;
+                }
+                b'"' if self.is_in_object => return begins_with_wrapper(visible, tool),
+                _ => return Some(false),
+            }
+        }
+    }
+}
+
+/// Whether the JSON string that begins here is a wrapper. `None` if more text is
+/// needed to decide.
+fn begins_with_wrapper(json: &str, tool: &ToolSpec) -> Option<bool> {
+    let key = json.get(1..).unwrap_or("");
+    let mut is_escaped = false;
+    let end = key.bytes().position(|byte| {
+        let closes = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        closes
+    });
+    match end {
+        None if key.len() > MAX_KEY => Some(false),
+        // What an escape stands for is known once the key has closed.
+        None if key.contains('\\') => None,
         None if WRAPPERS.iter().any(|wrapper| wrapper.starts_with(key)) => None,
         None => Some(false),
+        Some(end) => {
+            let key: Result<String, _> = serde_json::from_str(json.get(..end + 2).unwrap_or(""));
+            Some(key.is_ok_and(|key| is_wrapper(tool, &key)))
+        }
     }
 }

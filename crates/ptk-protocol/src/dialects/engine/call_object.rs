@@ -29,6 +29,13 @@ fn is_args_key(key: &str, input: &Input<'_>) -> bool {
     ARGS_KEYS.contains(&key) || input.keys.args.iter().any(|known| known == key)
 }
 
+/// Whether what stands under this key says something about the call.
+fn is_about_the_call(key: &str) -> bool {
+    [REASON_KEYS, ID_KEYS, OTHER_KEYS]
+        .iter()
+        .any(|keys| keys.contains(&key))
+}
+
 /// Whether an object that starts with this key may be a call.
 pub(crate) fn is_call_key(key: &str) -> bool {
     [NAME_KEYS, ARGS_KEYS, REASON_KEYS, ID_KEYS, OTHER_KEYS]
@@ -508,6 +515,7 @@ fn read_members<'t>(
                 .enumerate()
                 .find(|(at, entry)| is_args(*at, entry))
         });
+    let mut args_at = args.map(|(at, _)| at);
     match args.map(|(_, entry)| (entry, entry.json)) {
         Some((_, "null" | "\"\"")) => {}
         Some((entry, object)) if object.starts_with('{') => {
@@ -515,12 +523,14 @@ fn read_members<'t>(
                 .map_err(|error| unreadable_arguments(&error, span))?;
             reading.args_json = Cow::Borrowed(object);
             reading.args_closed = true;
+            ignored_arguments(&members, name_at, args_at, input, span, &mut reading);
             return Ok(reading);
         }
         Some((Entry { key, .. }, string)) if string.starts_with('"') => {
             let is_argument = is_parameter(&reading.name, key, input);
             if !string_arguments(key, string, is_argument, span, &mut reading) {
                 flat_arguments(&members, name_at, span, &mut reading);
+                args_at = None;
             }
         }
         Some((_, list)) if list.starts_with('[') => {
@@ -535,7 +545,45 @@ fn read_members<'t>(
     }
     reading.args = Arguments::from_json(&reading.args_json)
         .map_err(|error| unreadable_arguments(&error, span))?;
+    ignored_arguments(&members, name_at, args_at, input, span, &mut reading);
     Ok(reading)
+}
+
+/// Finds arguments that stand beside those of the call: under a further key for
+/// them, or under a parameter's name. Without them the call may do something
+/// else than was meant.
+fn ignored_arguments(
+    members: &[Entry<'_>],
+    name_at: Option<usize>,
+    args_at: Option<usize>,
+    input: &Input<'_>,
+    span: Span,
+    reading: &mut ObjectCall<'_>,
+) {
+    let Some(args) = args_at.and_then(|at| members.get(at)) else {
+        return;
+    };
+    let is_left_out = |(at, entry): &(usize, &Entry<'_>)| {
+        let Entry { key, json, .. } = entry;
+        if Some(*at) == name_at || Some(*at) == args_at || is_about_the_call(key) {
+            return false;
+        }
+        let value = || serde_json::from_str::<Value>(json).ok();
+        if input.has_parameter(&reading.name, key) {
+            return value().is_none_or(|value| reading.args.get(key) != Some(&value));
+        }
+        is_args_key(key, input)
+            && !matches!(*json, "null" | "\"\"" | "{}")
+            && *json != args.json
+            && value().is_none_or(|value| value.as_object() != Some(reading.args.as_map()))
+    };
+    if let Some((_, ignored)) = members.iter().enumerate().find(is_left_out) {
+        let message = format!(
+            "`{}` stands beside `{}`; put all arguments into one object",
+            ignored.key, args.key
+        );
+        reading.problems.push(invalid_args(&message, span));
+    }
 }
 
 /// The tool's name and the index of the member that gave it: the first that
@@ -580,10 +628,7 @@ fn flat_arguments(
         },
     ) in members.iter().enumerate()
     {
-        let about_the_call = [REASON_KEYS, ID_KEYS, OTHER_KEYS]
-            .iter()
-            .any(|keys| keys.contains(&&**key));
-        if Some(at) == name_at || about_the_call {
+        if Some(at) == name_at || is_about_the_call(key) {
             continue;
         }
         if json.len() > 1 {

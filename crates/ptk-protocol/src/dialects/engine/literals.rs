@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::quoted::{Opening, Quoted};
+use super::quoted::{QuoteAt, Quoted};
 
 /// The deepest nesting that is accepted.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -267,8 +267,8 @@ impl<'a> Literals<'a> {
 
     fn string(&mut self, text: &mut String, raw: bool) -> Option<()> {
         let mut quoted = match Quoted::open(self.text, self.at, true, raw) {
-            Opening::Finding(quoted) => quoted,
-            Opening::More => return None,
+            QuoteAt::Finding(quoted) => quoted,
+            QuoteAt::More => return None,
         };
         let mut closes = |_| Some(true);
         let mut append = |piece: &str| text.push_str(piece);
@@ -287,6 +287,9 @@ impl<'a> Literals<'a> {
             prefix if is_string_prefix(prefix) && rest.get(length..)?.starts_with(['"', '\'']) => {
                 let mut text = String::new();
                 self.string(&mut text, prefix.contains(['r', 'R']))?;
+                if is_format_prefix(prefix) {
+                    text = Braces::single(&text)?;
+                }
                 json.push_str(&Value::String(text).to_string());
             }
             word => json.push_str(&python_word(word)?),
@@ -308,6 +311,67 @@ pub(crate) fn python_word(word: &str) -> Option<String> {
 /// Whether the word, right before a quote, says what kind of string follows.
 pub(crate) fn is_string_prefix(word: &str) -> bool {
     matches!(word, "r" | "R" | "b" | "f" | "u" | "rb" | "br")
+}
+
+/// Whether the word, right before a quote, begins a string with expressions in
+/// braces.
+pub(crate) fn is_format_prefix(word: &str) -> bool {
+    word.contains('f')
+}
+
+/// Passes on the text of an f-string while it comes in. Doubled braces stand for
+/// single ones; single ones hold an expression, which is not a literal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Braces {
+    /// The brace that came last, until what follows it is known.
+    open: Option<char>,
+    has_expression: bool,
+}
+
+impl Braces {
+    pub(crate) fn pass(&mut self, mut text: &str, append: &mut dyn FnMut(&str)) {
+        while !self.has_expression {
+            if let Some(brace) = self.open {
+                let Some(next) = text.chars().next() else {
+                    return;
+                };
+                self.has_expression = next != brace;
+                self.open = None;
+                if next == brace {
+                    append(text.get(..1).unwrap_or(""));
+                    text = text.get(1..).unwrap_or("");
+                }
+                continue;
+            }
+            let Some(at) = text.find(['{', '}']) else {
+                return append(text);
+            };
+            let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
+            append(before);
+            self.open = rest.chars().next();
+            text = rest.get(1..).unwrap_or("");
+        }
+    }
+
+    /// Whether the text so far holds an expression.
+    pub(crate) fn has_expression(self) -> bool {
+        self.has_expression
+    }
+
+    /// Whether the text, which ends here, holds an expression or a brace without
+    /// its pair.
+    pub(crate) fn ends_open(self) -> bool {
+        self.has_expression || self.open.is_some()
+    }
+
+    /// The text with single braces for doubled ones; `None` if it holds an
+    /// expression.
+    fn single(text: &str) -> Option<String> {
+        let mut braces = Self::default();
+        let mut single = String::new();
+        braces.pass(text, &mut |piece| single.push_str(piece));
+        (!braces.ends_open()).then_some(single)
+    }
 }
 
 fn python_number(number: &str) -> Option<String> {
@@ -347,6 +411,7 @@ mod tests {
             ),
             ("'''a'b\n''c'''", r#""a'b\n''c""#),
             (r"'\x41\ud83d\ude00'", "\"A😀\""),
+            ("[f'a', f'{{x}}']", r#"["a","{x}"]"#),
         ] {
             assert_eq!(python_literal(python).as_deref(), Some(json), "{python}");
         }
@@ -354,7 +419,18 @@ mod tests {
 
     #[test]
     fn what_is_no_literal_is_refused() {
-        for text in ["path", "1 2", "[1", "'x", "…", "[a]", ""] {
+        for text in [
+            "path",
+            "1 2",
+            "[1",
+            "'x",
+            "…",
+            "[a]",
+            "",
+            "f'{x}'",
+            "[f'a}']",
+            "{f'{{{x}': 1}",
+        ] {
             assert_eq!(python_literal(text), None, "{text}");
         }
     }

@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 
 use super::literals::{
-    BracketFinder, Search, is_string_prefix, json_as_python, python_literal, python_word,
+    Braces, BracketFinder, Search, is_format_prefix, is_string_prefix, json_as_python,
+    python_literal, python_word,
 };
 use super::named_values::NamedValues;
-use super::quoted::{InnerQuotes, Opening, Quoted};
+use super::quoted::{InnerQuotes, QuoteAt, Quoted};
 use crate::parse::{Input, Peek};
 use crate::{ProblemCode, ToolCall};
 
@@ -83,6 +84,13 @@ enum Key {
     Spread,
 }
 
+/// The f-string that comes in: where it starts, and its braces.
+#[derive(Debug, Clone, Copy)]
+struct FormatText {
+    start: usize,
+    braces: Braces,
+}
+
 #[derive(Debug)]
 enum PythonState {
     Argument,
@@ -106,6 +114,7 @@ enum PythonState {
         key: Key,
         quoted: Quoted,
         inner: InnerQuotes,
+        format: Option<FormatText>,
     },
     AfterText(Key),
     Nested {
@@ -161,7 +170,12 @@ impl PythonCall {
                 PythonState::Value(key) => self.value(input, key),
                 PythonState::Word { key, start } => self.word(input, key, start),
                 PythonState::Bare { key, start } => self.bare(input, key, start),
-                PythonState::Text { key, quoted, inner } => self.text(input, key, quoted, inner),
+                PythonState::Text {
+                    key,
+                    quoted,
+                    inner,
+                    format,
+                } => self.text(input, key, quoted, inner, format),
                 PythonState::AfterText(key) => self.after_text(input, key),
                 PythonState::Nested { key, start, search } => {
                     self.nested(input, key, start, search)
@@ -318,20 +332,28 @@ impl PythonCall {
         word: usize,
         is_first: bool,
     ) -> Option<Progress> {
-        let raw = input.slice(word..self.at).contains(['r', 'R']);
+        let prefix = input.slice(word..self.at);
+        let raw = prefix.contains(['r', 'R']);
         match Quoted::open(input.text, self.at, input.end, raw) {
-            Opening::More if word < self.at => {
+            QuoteAt::More if word < self.at => {
                 self.at = word;
                 Some(self.wait(PythonState::Word { key, start: word }))
             }
-            Opening::More if is_first => Some(self.wait(PythonState::Value(key))),
-            Opening::More => Some(self.wait(PythonState::AfterText(key))),
-            Opening::Finding(quoted) => {
+            QuoteAt::More if is_first => Some(self.wait(PythonState::Value(key))),
+            QuoteAt::More => Some(self.wait(PythonState::AfterText(key))),
+            QuoteAt::Finding(quoted) => {
                 if is_first && let Key::Named(key) = &key {
                     self.values.open_string(key);
                 }
-                let inner = InnerQuotes::default();
-                self.go(PythonState::Text { key, quoted, inner })
+                self.go(PythonState::Text {
+                    key,
+                    quoted,
+                    inner: InnerQuotes::default(),
+                    format: is_format_prefix(prefix).then(|| FormatText {
+                        start: word,
+                        braces: Braces::default(),
+                    }),
+                })
             }
         }
     }
@@ -342,6 +364,7 @@ impl PythonCall {
         key: Key,
         mut quoted: Quoted,
         mut inner: InnerQuotes,
+        mut format: Option<FormatText>,
     ) -> Option<Progress> {
         let lenient = self.leniency == Leniency::Mend;
         let mut unescaped = None;
@@ -362,7 +385,16 @@ impl PythonCall {
                 values.append(piece);
             }
         };
-        let end = quoted.read(input.text, input.end, &mut append, &mut closes);
+        let mut pass = |piece: &str| match &mut format {
+            Some(format) => format.braces.pass(piece, &mut append),
+            None => append(piece),
+        };
+        let end = quoted.read(input.text, input.end, &mut pass, &mut closes);
+        if let Some(FormatText { start, braces }) = format
+            && (braces.has_expression() || (end.is_some() && braces.ends_open()))
+        {
+            return Some(Progress::Fault(start));
+        }
         if let Some(at) = unescaped
             && !self.has_unescaped
         {
@@ -370,7 +402,12 @@ impl PythonCall {
             self.values.note(ProblemCode::UnescapedQuote, at..at + 1);
         }
         match end {
-            None => Some(self.wait(PythonState::Text { key, quoted, inner })),
+            None => Some(self.wait(PythonState::Text {
+                key,
+                quoted,
+                inner,
+                format,
+            })),
             Some(end) => {
                 self.at = end;
                 self.go(PythonState::AfterText(key))

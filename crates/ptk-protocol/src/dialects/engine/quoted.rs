@@ -13,7 +13,7 @@ pub(crate) struct Quoted {
 
 /// The result of looking at an opening quote.
 #[derive(Debug)]
-pub(crate) enum Opening {
+pub(crate) enum QuoteAt {
     /// A string.
     Finding(Quoted),
     /// More text is needed to decide whether the quote is tripled.
@@ -23,15 +23,15 @@ pub(crate) enum Opening {
 impl Quoted {
     /// Opens the string whose opening quote stands at `at`; in a raw one,
     /// escapes stand for themselves.
-    pub(crate) fn open(text: &str, at: usize, end: bool, raw: bool) -> Opening {
+    pub(crate) fn open(text: &str, at: usize, end: bool, raw: bool) -> QuoteAt {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
         let quote = rest.first().copied().unwrap_or(b'"');
         let run = rest.iter().take(3).take_while(|b| **b == quote).count();
         if run == rest.len() && run < 3 && !end {
-            return Opening::More;
+            return QuoteAt::More;
         }
         let triple = run == 3;
-        Opening::Finding(Self {
+        QuoteAt::Finding(Self {
             quote,
             triple,
             raw,

@@ -60,7 +60,7 @@ impl CallForm {
         let Some(open) = &field.open else {
             return Err(field.node.fault(TemplateFault::MissingKey("open")));
         };
-        let shape = CallShape::of(field)?;
+        let shape = CallSources::of(field)?;
         let opening = CallOpening::new(&open.patterns(), shape.name.as_deref());
         let opening = opening.map_err(|fault| open.fault(fault))?;
         open.check_openings(&opening.marks)?;
@@ -127,7 +127,7 @@ impl CallForm {
 
 /// Where the name, the arguments and the id of a call stand.
 #[derive(Debug, Default)]
-struct CallShape {
+struct CallSources {
     name: Option<String>,
     id: Option<String>,
     keys: CallKeys,
@@ -144,7 +144,7 @@ enum Source {
     Group(String),
 }
 
-impl CallShape {
+impl CallSources {
     fn of(field: &Field<'_>) -> Result<Self> {
         let Some(transform) = &field.transform else {
             return Ok(Self::default());

@@ -13,7 +13,7 @@ use crate::parse::reader::{Finding, Findings, Input, Step, floor};
 use crate::parse::settle::Settler;
 use crate::parse::table::Candidates;
 use crate::parse::trace::{Decision, Quote, Refusal};
-use crate::{SpanKind, Status};
+use crate::{Problem, ProblemCode, SpanKind, Status};
 
 impl Work<'_, '_, '_> {
     /// Starts to read a construct.
@@ -98,8 +98,7 @@ impl Work<'_, '_, '_> {
                 Some(deferred) => deferred.push(item),
                 None => self.emit(item),
             };
-            let tools = input.tools;
-            reading.settler.settle(found, tools, &mut tell);
+            reading.settler.settle(found, &input, &mut tell);
         }
         let length = input.text.len();
         if step == Step::More && text.end {
@@ -268,22 +267,15 @@ impl Work<'_, '_, '_> {
         items.extend(tail);
         match reading.back {
             Back::Prose { quotation, .. } => {
-                // A construct without a whole call may as well be the beginning
-                // of one, quoted: the inline code ends before the call does.
-                let mut search = range.start;
-                if let Quotation::Ticks(count) = quotation
-                    && !items.iter().any(is_whole_call)
-                    && let Closes::Before(behind) = closing_ticks(self.text, &mut search, count)
-                    && behind < range.end
-                {
-                    self.machine.wasted_bytes += range.len();
-                    return self.is_quoted(range.start, behind, quotation);
-                }
+                let search = match quotation {
+                    Quotation::Ticks(count) => self.search_for_ticks(&range, &items, count),
+                    _ => range.end,
+                };
                 self.go(EngineState::Quoted(Box::new(QuotedConstruct {
-                    search: range.end,
                     range,
                     items,
                     quotation,
+                    search,
                 })))
             }
             Back::Reasoning { tag } => {
@@ -334,6 +326,29 @@ impl Work<'_, '_, '_> {
                 self.leave(end);
                 self.go(EngineState::FenceOfCalls(fence))
             }
+        }
+    }
+
+    /// From where on the backticks are searched that close the quotation which a
+    /// construct may stand in.
+    fn search_for_ticks(&self, range: &Range<usize>, items: &[Item], count: usize) -> usize {
+        let construct = self.text.slice(range);
+        let is_closed = self.grammar.ends_with_closer(construct.trim_end());
+        if items.iter().any(|item| is_whole_call(item, is_closed)) {
+            return range.end - ticks_at_end(construct, range, items);
+        }
+        // It may as well be the beginning of a call, quoted: the inline code ends
+        // before the call does, and on the construct's first line.
+        let mut search = range.start;
+        let is_on_first_line = !construct.contains('\n')
+            || matches!(
+                closing_ticks(self.text, &mut search, count),
+                Closes::Before(_)
+            );
+        if is_on_first_line {
+            range.start
+        } else {
+            range.end
         }
     }
 
@@ -393,7 +408,12 @@ impl Work<'_, '_, '_> {
                 }
                 self.go(EngineState::Prose)
             }
-            Closes::Before(behind) => self.is_quoted(quoted.range.start, behind, quoted.quotation),
+            Closes::Before(behind) => {
+                if behind < quoted.range.end {
+                    self.machine.wasted_bytes += quoted.range.len();
+                }
+                self.is_quoted(quoted.range.start, behind, quoted.quotation)
+            }
         }
     }
 }
@@ -401,8 +421,32 @@ impl Work<'_, '_, '_> {
 /// The longest quotation of several calls between quotation marks.
 const MAX_QUOTATION: usize = 4096;
 
-fn is_whole_call(item: &Item) -> bool {
-    matches!(item, Item::Call(call) if call.status != Status::Truncated)
+/// Whether an item is a call that nothing is missing of, or no more than a closing
+/// bracket where the construct has its closing mark.
+fn is_whole_call(item: &Item, is_closed: bool) -> bool {
+    let Item::Call(call) = item else {
+        return false;
+    };
+    let is_missing = |problem: &Problem| problem.code == ProblemCode::MissingCloser;
+    call.status != Status::Truncated && (is_closed || !call.problems.iter().any(is_missing))
+}
+
+/// How many bytes at the end of a construct are backticks behind its last call,
+/// on the same line, and white space: a reader takes them for a fence around the
+/// JSON, but they may close the quotation that the construct stands in.
+fn ticks_at_end(construct: &str, range: &Range<usize>, items: &[Item]) -> usize {
+    let last = items.iter().rev().find_map(|item| match item {
+        Item::Call(call) => Some(call.span.end),
+        _ => None,
+    });
+    let call_length = last.unwrap_or(range.end).saturating_sub(range.start);
+    let behind = construct.get(call_length..).unwrap_or("");
+    let visible = behind.trim_end();
+    let before = visible.trim_end_matches('`');
+    if before.contains('\n') || before.len() == visible.len() {
+        return 0;
+    }
+    behind.len() - before.len()
 }
 
 /// Where a quotation closes.

@@ -22,7 +22,6 @@ use super::reasoning_marks::OPENED_BY_PROMPT;
 use super::settle::Settler;
 use super::table::Candidates;
 use super::trace::{Decision, Note, Trace};
-use super::wrapped::Withheld;
 
 type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 
@@ -354,9 +353,6 @@ struct Machine {
     expects_end: bool,
     /// Whether any words were emitted.
     has_said: bool,
-    /// The tool of the last call, and what is held back of its arguments.
-    called: String,
-    withheld: Withheld,
     /// The reasons of decisions, if they were requested.
     trace: Option<Box<Trace>>,
 }
@@ -402,8 +398,6 @@ impl Machine {
             unopened: None,
             expects_end: false,
             has_said: false,
-            called: String::new(),
-            withheld: Withheld::default(),
             trace: None,
         }
     }

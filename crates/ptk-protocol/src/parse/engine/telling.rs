@@ -10,7 +10,6 @@ use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
 use crate::parse::trace::{Decision, Kept, Quote};
-use crate::parse::wrapped::{Taken, Withheld};
 use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
 
 impl Work<'_, '_, '_> {
@@ -189,50 +188,9 @@ impl Work<'_, '_, '_> {
     }
 
     pub(super) fn send(&mut self, item: Item) {
-        match &item {
-            Item::Span(kind, range) => self.keep_drafted(*kind, range),
-            Item::Start(name) => {
-                let tool = self.grammar.tools().and_then(|tools| tools.get(name));
-                self.machine.withheld = Withheld::of(tool);
-                self.machine.called.clone_from(name);
-            }
-            Item::Delta(json) => match self.withhold(json) {
-                Taken::Passed => {}
-                Taken::Withheld => return,
-                Taken::Ready(json) => return self.deliver(Item::Delta(json)),
-            },
-            Item::DeltaAt(range) => match self.withhold(self.text.slice(range)) {
-                Taken::Passed => {}
-                Taken::Withheld => return,
-                Taken::Ready(json) => return self.deliver(Item::Delta(json)),
-            },
-            Item::Call(call) => {
-                let is_unwrapped =
-                    |problem: &Problem| problem.code == ProblemCode::WrappedArguments;
-                let rest = self.machine.withheld.rest();
-                let rest = if call.problems.iter().any(is_unwrapped) {
-                    Some(call.call.args.to_json())
-                } else {
-                    rest
-                };
-                if let Some(rest) = rest {
-                    self.deliver(Item::Delta(rest));
-                }
-            }
-            Item::Problem(_) => {}
+        if let Item::Span(kind, range) = &item {
+            self.keep_drafted(*kind, range);
         }
-        self.deliver(item);
-    }
-
-    fn withhold(&mut self, json: &str) -> Taken {
-        let tools = self.grammar.tools();
-        match tools.and_then(|tools| tools.get(&self.machine.called)) {
-            Some(tool) => self.machine.withheld.take(json, tool),
-            None => Taken::Passed,
-        }
-    }
-
-    fn deliver(&mut self, item: Item) {
         let event = match item {
             Item::Span(SpanKind::Text, range) => Event::Text {
                 text: Cow::Borrowed(self.text.slice(&range)),
