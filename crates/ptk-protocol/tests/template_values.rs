@@ -9,7 +9,10 @@
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::response_template::ResponseTemplate;
+use ptk_protocol::invariants::{check_every_cut, tools};
+use ptk_protocol::{Grammar, ProblemCode, parse};
 use serde_json::{Value, json};
 
 /// A template whose calls close by this pattern.
@@ -50,4 +53,87 @@ fn patterns_that_stand_for_long_texts_are_refused_at_once() {
     for pattern in ["<done>{2}", "(?:<){3}done", "a{32}>"] {
         ResponseTemplate::from_value(&closed_by(pattern)).unwrap();
     }
+}
+
+/// A grammar with a template whose arguments stand line by line.
+fn lines() -> Grammar {
+    let template = json!({
+        "start_anchor": "<|bot|>",
+        "fields": {
+            "thinking": {"open": "<|plan|>", "close": "<|done|>"},
+            "tool_calls": {
+                "open_pattern": r"<\|use (?P<name>\w+)\|>",
+                "close": "<|done|>",
+                "content": "kv-lines",
+                "transform": {"function": {"name": "{name}", "arguments": "{content}"}},
+            },
+            "content": {"close": "<|bye|>"},
+        },
+    });
+    let template = ResponseTemplate::from_value(&template).unwrap();
+    let registry = template.register(Registry::builtin(), "mine");
+    let grammar = Grammar::builder().registry(registry).dialect("mine");
+    grammar.tools(tools()).build().unwrap()
+}
+
+#[test]
+fn a_value_of_several_lines_never_runs_in_part() {
+    use ProblemCode::{InvalidArguments, Malformed, Truncated};
+    let grammar = lines();
+    for (body, code) in [
+        ("path: a.txt\ncontent: line1\nline2\n\nline3: x", Malformed),
+        ("path: a.txt\ncontent: line1\n\nline3: x", Malformed),
+        ("path: a.txt\ncontent: line1\nline2", Malformed),
+        ("path: a.txt\ncontent: x\npath: b.txt", InvalidArguments),
+        ("path: a.txt\ncontent: x\n: y", Malformed),
+        // An argument follows the line that the mark ends.
+        (
+            "path: a.txt\ncontent: a <|done|>\ncontent: b",
+            InvalidArguments,
+        ),
+        ("content: a\n<|done|>\npath: a.txt", Malformed),
+        // The call never closes.
+        ("content: a <|done|> b", Truncated),
+    ] {
+        let close = if code == Truncated { "" } else { "\n<|done|>" };
+        let text = format!("Now:\n<|use write_file|>\n{body}{close}");
+        let reply = parse(&text, &grammar);
+        assert_eq!(reply.runnable().count(), 0, "{body}: {reply:?}");
+        assert_eq!(reply.text.trim(), "Now:", "{body}");
+        let mut faults = reply.faults();
+        assert!(faults.any(|fault| fault.code == code), "{body}: {reply:?}");
+        check_every_cut(&grammar, &text);
+    }
+}
+
+#[test]
+fn a_mark_inside_a_line_is_part_of_the_value() {
+    let grammar = lines();
+    for (behind, text) in [
+        ("", ""),
+        ("\n", ""),
+        ("<|bye|>", ""),
+        (" \r\nDone.", "Done."),
+        ("\npaths: none", "paths: none"),
+        ("<|plan|>Next.<|done|>", ""),
+        ("\n\n  path of no argument", "path of no argument"),
+    ] {
+        let body = "path: a.txt\ncontent: a <|done|> b: <|done|>c\n<|done|>";
+        let whole = format!("<|use write_file|>\n{body}{behind}");
+        let reply = parse(&whole, &grammar);
+        assert_eq!(reply.runnable().count(), 1, "{behind:?}: {reply:?}");
+        assert_eq!(reply.text.trim(), text, "{behind:?}");
+        assert_eq!(
+            reply.calls.first().unwrap().call.args.to_json(),
+            r#"{"path":"a.txt","content":"a <|done|> b: <|done|>c"}"#
+        );
+        check_every_cut(&grammar, &whole);
+    }
+    let next = "<|use write_file|>content: a <|done|>\npath: a<|done|>";
+    let reply = parse(next, &grammar);
+    assert_eq!(reply.runnable().count(), 1, "{reply:?}");
+    check_every_cut(&grammar, next);
+    let two = "<|use read_file|>path: a<|done|><|use read_file|>path: b<|done|>";
+    assert_eq!(parse(two, &grammar).runnable().count(), 2);
+    check_every_cut(&grammar, two);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::form::{CallBody, CallForm, Loose};
-use super::loose;
+use super::{lines, loose};
 use crate::dialects::engine::botched::{botched_end, cut_end};
 use crate::dialects::engine::call_object::Called;
 use crate::dialects::engine::named_values::{NamedValues, Whole};
@@ -70,7 +70,14 @@ impl WholeBody {
                 continue;
             }
             match mark_at(rest, &form.close) {
-                MarkAt::Finding { length, .. } => return Ok((self.search, length)),
+                MarkAt::Finding { length, .. } => {
+                    match self.closes(input, self.search + length) {
+                        Some(true) => return Ok((self.search, length)),
+                        Some(false) => self.search += length,
+                        None => return Err(Wait::More),
+                    }
+                    continue;
+                }
                 MarkAt::Partial if !input.end => return Err(Wait::More),
                 _ => {}
             }
@@ -95,6 +102,17 @@ impl WholeBody {
         }
     }
 
+    /// Whether a closing mark that ends at `at` closes the body. `None` if more
+    /// text is needed to decide.
+    fn closes(&self, input: &Input<'_>, at: usize) -> Option<bool> {
+        match (&self.form.body, &self.called) {
+            (CallBody::Lines { colon, .. }, Some(called)) => {
+                lines::closes(input, &called.name, colon, at)
+            }
+            _ => Some(true),
+        }
+    }
+
     /// Reports the call whose body ends before `end`.
     fn tell(&self, input: &Input<'_>, out: &mut Findings, end: usize) -> Result<(), ()> {
         let body = input.slice(self.start..end);
@@ -103,12 +121,7 @@ impl WholeBody {
             CallBody::Lines { between, colon } => {
                 let called = self.called.as_ref().ok_or(())?;
                 let mut values = NamedValues::new(called.name.clone());
-                for line in body.split(between.as_str()) {
-                    let line = line.trim();
-                    if let Some((key, value)) = line.split_once(colon.as_str()) {
-                        values.text(key.trim(), value.trim(), input);
-                    }
-                }
+                lines::read(&mut values, input, between, colon, self.start..end);
                 values.finish(out, self.start..end, Whole::Yes);
                 Ok(())
             }
