@@ -137,3 +137,107 @@ fn a_mark_inside_a_line_is_part_of_the_value() {
     assert_eq!(parse(two, &grammar).runnable().count(), 2);
     check_every_cut(&grammar, two);
 }
+
+/// A grammar with a template whose calls open by this pattern.
+fn opened_by(pattern: &str) -> Result<Grammar, String> {
+    let mut template = closed_by("<done>");
+    let calls = template.pointer_mut("/fields/tool_calls/open_pattern");
+    *calls.unwrap() = Value::from(pattern);
+    let template = ResponseTemplate::from_value(&template).map_err(|error| error.to_string())?;
+    let registry = template.register(Registry::builtin(), "mine");
+    let grammar = Grammar::builder().registry(registry).dialect("mine");
+    Ok(grammar.tools(tools()).build().unwrap())
+}
+
+#[test]
+fn patterns_mean_what_they_mean_in_python() {
+    for (pattern, opens, opens_not) in [
+        (
+            r"<use>\s{,3}(?P<name>\w+):",
+            "<use>   read_file:",
+            "<use>    read_file:",
+        ),
+        (
+            r"<use>-{,}(?P<name>\w+):",
+            "<use>----read_file:",
+            "<use>{read_file:",
+        ),
+        (
+            r"<use>a{}(?P<name>\w+):",
+            "<use>a{}read_file:",
+            "<use>read_file:",
+        ),
+        (
+            r"<use>a{ 1}(?P<name>\w+):",
+            "<use>a{ 1}read_file:",
+            "<use>aread_file:",
+        ),
+        (
+            r"<use}+>(?P<name>\w+):",
+            "<use}}>read_file:",
+            "<use>read_file:",
+        ),
+        // From + to -, so that the comma between them is one.
+        (
+            r"<use>[+--](?P<name>\w+):",
+            "<use>,read_file:",
+            "<use>.read_file:",
+        ),
+        (
+            r"<use>[--/](?P<name>\w+):",
+            "<use>.read_file:",
+            "<use>+read_file:",
+        ),
+        (
+            r"<use>[a&&b](?P<name>\w+):",
+            "<use>&read_file:",
+            "<use>-read_file:",
+        ),
+        (
+            r"<use>(?P<name>\w+)[q~~:]",
+            "<use>read_file~",
+            "<use>read_file-",
+        ),
+        (
+            r"<use>[[:x](?P<name>\w+):",
+            "<use>[read_file:",
+            "<use>-read_file:",
+        ),
+        (
+            r"<use>[\x2b-\x2d](?P<name>\w+):",
+            "<use>,read_file:",
+            "<use>.read_file:",
+        ),
+        (
+            r"<use>[]^-](?P<name>\w+):",
+            "<use>^read_file:",
+            "<use>[read_file:",
+        ),
+        (
+            r"<use>[^]x-](?P<name>\w+):",
+            "<use>+read_file:",
+            "<use>]read_file:",
+        ),
+        (
+            r"<use>[\w-](?P<name>\w+):",
+            "<use>-read_file:",
+            "<use>+read_file:",
+        ),
+    ] {
+        let grammar = opened_by(pattern).unwrap();
+        for (open, calls) in [(opens, 1), (opens_not, 0)] {
+            let reply = parse(&format!("{open}{{\"path\": \"a\"}}<done>"), &grammar);
+            assert_eq!(reply.calls.len(), calls, "{pattern}: {open}: {reply:?}");
+        }
+    }
+    for pattern in [
+        r"<use>[\w-a](?P<name>\w+)",
+        r"<use>[a-\d](?P<name>\w+)",
+        r"<use>[z-a](?P<name>\w+)",
+        r"<use>\pL(?P<name>\w+)",
+        r"<use>[a-(?P<name>\w+)",
+    ] {
+        let error = opened_by(pattern).unwrap_err();
+        assert!(error.contains("open_pattern"), "{pattern}: {error}");
+    }
+}
