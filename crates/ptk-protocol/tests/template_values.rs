@@ -241,3 +241,121 @@ fn patterns_mean_what_they_mean_in_python() {
         assert!(error.contains("open_pattern"), "{pattern}: {error}");
     }
 }
+
+/// A grammar with a template whose calls are objects with keys without quotes
+/// and strings between marks of their own.
+fn loose(is_named: bool) -> Grammar {
+    let (open, call) = if is_named {
+        (
+            r"<\|use (?P<name>\w+)\|>",
+            json!({"name": "{name}", "arguments": "{content}"}),
+        )
+    } else {
+        (
+            r"<\|use\|>",
+            json!({"name": "{content.act}", "arguments": "{content.with}"}),
+        )
+    };
+    let template = json!({
+        "start_anchor": "<|bot|>",
+        "fields": {
+            "tool_calls": {
+                "open_pattern": open,
+                "close": "<|done|>",
+                "content": "json",
+                "content_args": {"unquoted_keys": true, "string_delims": [["<<", ">>"]]},
+                "transform": {"function": call},
+            },
+            "content": {},
+        },
+    });
+    let template = ResponseTemplate::from_value(&template).unwrap();
+    let registry = template.register(Registry::builtin(), "mine");
+    let grammar = Grammar::builder().registry(registry).dialect("mine");
+    grammar.tools(tools()).build().unwrap()
+}
+
+#[test]
+fn loose_json_is_repaired_like_json() {
+    use ProblemCode::{
+        BadNumber, ExtraComma, FlatArguments, InvalidArguments, Malformed, MissingToolName,
+        StringifiedArguments,
+    };
+    let named = loose(true);
+    let whole = loose(false);
+    for (grammar, text, args, codes) in [
+        (
+            &named,
+            "<|use read_file|>{path: <<a>>, limit: 0x1F,}<|done|>",
+            Some(r#"{"path":"a","limit":31}"#),
+            vec![BadNumber, ExtraComma],
+        ),
+        (
+            &whole,
+            "<|use|>{act: <<read_file>>, with: {path: <<a>>,}}<|done|>",
+            Some(r#"{"path":"a"}"#),
+            vec![ExtraComma],
+        ),
+        (
+            &whole,
+            r#"<|use|>{act: <<read_file>>, with: <<{"path": "a"}>>}<|done|>"#,
+            Some(r#"{"path":"a"}"#),
+            vec![StringifiedArguments],
+        ),
+        (
+            &whole,
+            "<|use|>{act: <<read_file>>, path: <<a>>}<|done|>",
+            Some(r#"{"path":"a"}"#),
+            vec![FlatArguments],
+        ),
+        (
+            &whole,
+            "<|use|>{act: <<read_file>>, with: [1]}<|done|>",
+            None,
+            vec![InvalidArguments],
+        ),
+        (
+            &whole,
+            "<|use|>{with: {path: <<a>>}}<|done|>",
+            None,
+            vec![MissingToolName],
+        ),
+        (
+            &whole,
+            "<|use|>read_file <<a>><|done|>",
+            None,
+            vec![Malformed],
+        ),
+        (
+            &named,
+            "<|use read_file|>path <<a>><|done|>",
+            None,
+            vec![Malformed],
+        ),
+        // The brace is missing, and an argument may be.
+        (
+            &named,
+            "<|use read_file|>{path: <<a>><|done|>",
+            None,
+            vec![Malformed],
+        ),
+    ] {
+        let reply = parse(text, grammar);
+        let problems = reply.calls.iter().flat_map(|call| &call.problems);
+        let problems = problems.chain(&reply.problems);
+        let found: Vec<ProblemCode> = problems.map(|problem| problem.code).collect();
+        for code in codes {
+            assert!(found.contains(&code), "{text}: {code}: {reply:?}");
+        }
+        let run = reply.runnable().next().map(|call| call.call.args.to_json());
+        assert_eq!(run.as_deref(), args, "{text}: {reply:?}");
+        assert_eq!(reply.text, "", "{text}");
+        check_every_cut(grammar, text);
+    }
+    let reasoned =
+        "<|use|>{act: <<read_file>>, id: <<c1>>, reason: <<why>>, with: {path: <<a>>}}<|done|>";
+    let reply = parse(reasoned, &whole);
+    let call = &reply.calls.first().unwrap().call;
+    assert_eq!(call.id.as_deref(), Some("c1"));
+    assert_eq!(call.reasoning.as_deref(), Some("why"));
+}
