@@ -185,9 +185,9 @@ impl TagReader {
                 None | Some(Ok(None)) => values.close(raw, input),
             }
         } else if let Some(index) = self.list_indexes.get(key) {
-            let list = self.lists.get_mut(*index);
-            list.into_iter()
-                .for_each(|(_, items)| items.push(raw.to_owned()));
+            if let Some((_, items)) = self.lists.get_mut(*index) {
+                items.push(raw.to_owned());
+            }
         } else if raw.trim_start().starts_with('[') {
             // A whole list.
             values.text(key, raw, input);
