@@ -101,6 +101,13 @@ fn main() {
         "\\nabla",
         "\\d\\n",
         "Call (1): ",
+        "don't ",
+        "a'b ",
+        "1'a ",
+        "(a) ",
+        "a (b) ",
+        "\"a\" don't ",
+        "\"a\", don't ",
     ] {
         let hostile = piece.repeat(MEGABYTE / piece.len());
         report(piece, &hostile);
@@ -109,6 +116,9 @@ fn main() {
         report("  after {\"", &format!("{{\"{hostile}"));
         report("  after {a: '", &format!("{{a: '{hostile}"));
         report("  after {a: x ", &format!("{{a: x {hostile}"));
+        report("  after {'a': '", &format!("{{'a': '{hostile}"));
+        report("  after {a: 1 ", &format!("{{a: 1 {hostile}"));
+        report("  after [", &format!("[{hostile}"));
         report("  after [{ ", &format!("[{{ {hostile}"));
     }
 }

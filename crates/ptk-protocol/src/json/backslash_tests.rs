@@ -60,7 +60,15 @@ fn backslashes_of_regular_expressions_are_kept_where_it_is_evident() {
 
 #[test]
 fn paths_of_windows_keep_their_backslashes() {
-    for text in [r"C:\temp\new\Users", r"C:\temp\new", r"d:\new\_x\bin"] {
+    for text in [
+        r"C:\temp\new\Users",
+        r"C:\temp\new",
+        r"d:\new\_x\bin",
+        r"C:\new\table.txt",
+        r"C:\new\table",
+        r"c:\notes.md",
+        r"C:\news\names\notes.tsx",
+    ] {
         assert_string(text, text);
     }
     assert_string(r"Q:\nWhat is \d?", "Q:\nWhat is \\d?");

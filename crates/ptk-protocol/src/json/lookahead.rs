@@ -104,7 +104,10 @@ impl<'a> Lookahead<'a> {
                         return true;
                     }
                     let apart = p > at || byte == b'(';
-                    match self.note_end(kind, p).filter(|_| plain && apart) {
+                    if !plain || !apart {
+                        return false;
+                    }
+                    match self.note_end(kind, p) {
                         Some(end) if QuoteFamily::opening(self.text, end).is_some() => return true,
                         Some(end) => p = end,
                         None => return false,

@@ -47,6 +47,8 @@ mod backslash_tests;
 #[cfg(test)]
 mod boundary_tests;
 #[cfg(test)]
+mod note_tests;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;

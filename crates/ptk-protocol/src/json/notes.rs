@@ -6,6 +6,10 @@ use super::frame::Kind;
 use super::lookahead::Lookahead;
 use super::quotes::QuoteFamily;
 
+/// The longest note. What is longer is not read to its end, so that many notes
+/// that never end take no longer than the text is.
+const LONGEST: usize = 512;
+
 impl Lookahead<'_> {
     /// Whether an array begins at `p`, which continues the one before it.
     pub(super) fn opens_array(&self, p: usize) -> bool {
@@ -23,8 +27,7 @@ impl Lookahead<'_> {
         }
         let mut depth = 0_usize;
         let mut has_words = false;
-        let mut at = p;
-        loop {
+        for at in p..p + LONGEST {
             let byte = self.byte(at)?;
             match byte {
                 b'(' => depth += 1,
@@ -40,8 +43,8 @@ impl Lookahead<'_> {
                 b'{' | b'[' | b'}' | b']' | b'\n' => return None,
                 _ => has_words |= byte.is_ascii_alphabetic() || byte >= 0x80,
             }
-            at += 1;
         }
+        None
     }
 
     /// Whether words and then a key stand at `p`: `NOTE "key": 1`.

@@ -244,7 +244,7 @@ impl Backslashes {
                 // An escape that JSON has, and that no folder begins with.
                 Some(b'\\' | b'"' | b'/') => false,
                 Some(b'u') if is_hex(bytes, 4..8) => false,
-                Some(b'n') => found.undoubled && !bytes.contains(&b' '),
+                Some(b'n') => !bytes.contains(&b' ') && (found.undoubled || is_path(content)),
                 Some(b'b' | b'f' | b'r' | b't') => true,
                 _ => found.undoubled,
             };
@@ -284,6 +284,28 @@ impl Backslashes {
             _ => false,
         }
     }
+}
+
+/// Whether a text that begins with a drive and `\n` is the path of a file, and
+/// not a line below a label of one letter: nothing in it is forbidden in names,
+/// every name has more than the letter behind its backslash, and there is an
+/// escape that lines of words do not have, or the extension of a file.
+fn is_path(content: &str) -> bool {
+    const LONGEST_EXTENSION: usize = 5;
+    let is_forbidden =
+        |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '/');
+    let behind = content.get(2..).unwrap_or_default();
+    let mut names = behind.split('\\').skip(1);
+    if behind.contains(is_forbidden) || names.clone().any(|name| name.len() < 2) {
+        return false;
+    }
+    let extension = behind
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension);
+    let is_extension = extension.len() <= LONGEST_EXTENSION
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_extension || names.any(|name| name.starts_with(['b', 'f', 'r', 't']))
 }
 
 fn is_hex(bytes: &[u8], place: Range<usize>) -> bool {

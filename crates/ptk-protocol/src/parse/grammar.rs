@@ -559,6 +559,21 @@ impl Grammar {
             ),
         }
     }
+
+    /// Whether a mark with any meaning stands at the start of `text`, words that
+    /// have one only at the start of a line aside; `None` if more text is
+    /// needed to decide.
+    pub(crate) fn is_markup(&self, text: &str, end: bool) -> Option<bool> {
+        match self.mark_at(&Stretch { all: text, end }, 0) {
+            Next::None if text.is_empty() && !end => None,
+            Next::None => Some(false),
+            Next::Partial(_) => None,
+            Next::Mark(hit) => {
+                let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic());
+                Some(!is_word && hit.start < hit.end)
+            }
+        }
+    }
 }
 
 /// The names of the declared tools, found in one walk.

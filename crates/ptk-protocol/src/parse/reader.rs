@@ -124,6 +124,12 @@ impl<'a> Input<'a> {
         self.grammar.is_marked(self.from(at), self.end)
     }
 
+    /// Whether a mark with any meaning stands at `at`, words that have one only
+    /// at the start of a line aside; `None` if more text is needed to decide.
+    pub(crate) fn is_markup(&self, at: usize) -> Option<bool> {
+        self.grammar.is_markup(self.from(at), self.end)
+    }
+
     /// Whether markup without a meaning stands at `at`, such as the end of a
     /// turn. Where more text is needed to decide, the same is true of
     /// [`closing_mark`](Self::closing_mark).

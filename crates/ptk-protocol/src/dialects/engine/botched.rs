@@ -64,6 +64,15 @@ pub(crate) fn gives_arguments(line: &str, tool: &ToolSpec) -> bool {
     })
 }
 
+/// Whether the text behind a tool's name is glued to a mark: words about the
+/// mark stand apart from it.
+fn is_glued(input: &Input<'_>, at: usize) -> bool {
+    let before = input.slice(0..at);
+    let behind = input.from(at);
+    before.ends_with(['>', ']'])
+        && behind.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '/'))
+}
+
 /// Where a call of a declared tool ends whose arguments cannot be read and
 /// whose closing mark is missing: with its line. `None` if the text behind the
 /// name, which stands at `at`, does not look like arguments.
@@ -75,5 +84,7 @@ pub(crate) fn unclosed_end(input: &Input<'_>, name: &str, at: usize) -> Option<u
     let space = window.len() - window.trim_start().len();
     let lines = window.get(space..).unwrap_or("");
     let line = lines.lines().next().unwrap_or("");
-    gives_arguments(line, tool).then(|| at + space + line.trim_end().len())
+    let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+    let is_meant = gives_arguments(line, tool) || is_glued(input, at) || is_json();
+    is_meant.then(|| at + space + line.trim_end().len())
 }

@@ -1,6 +1,8 @@
 //! Values that are written as elements: a list as an element for each item, an
 //! object as one for each member. The schema decides whether a value is.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::json_marks::is_tool_name;
@@ -21,6 +23,14 @@ pub(crate) struct Elements<'p> {
     pub(crate) is_xml: bool,
 }
 
+/// A value with text between its elements, or elements that do not fit: it is
+/// neither a list or an object nor a plain text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MixedElements;
+
+/// The JSON of a value, or `None` if it is not made of elements.
+type ElementsJson = Result<Option<String>, MixedElements>;
+
 /// An element: its name, and what is in it.
 struct Element<'t> {
     name: &'t str,
@@ -30,49 +40,120 @@ struct Element<'t> {
 impl Elements<'_> {
     /// The JSON of a value. `None` if it is not made of elements, or the schema
     /// asks for neither a list nor an object.
-    pub(crate) fn json(self, raw: &str, schema: Option<Schema<'_>>) -> Option<String> {
-        self.value(raw, schema?, 0)
+    pub(crate) fn json(self, raw: &str, schema: Option<Schema<'_>>) -> ElementsJson {
+        match schema {
+            Some(schema) => self.value(raw, schema, 0),
+            None => Ok(None),
+        }
     }
 
-    fn value(self, raw: &str, schema: Schema<'_>, depth: usize) -> Option<String> {
+    /// The JSON of a list that was given in several parts: each is an item, or
+    /// a list of items itself.
+    pub(crate) fn parts(
+        self,
+        parts: &[String],
+        item: Option<Schema<'_>>,
+    ) -> Result<String, MixedElements> {
+        let is_list = |item: Schema<'_>| item.resolved().items().is_some();
+        let mut items = Vec::new();
+        for part in parts {
+            match item {
+                Some(item) if !is_list(item) && !part.trim().is_empty() => {
+                    match self.items(part, item, 1)? {
+                        Some(several) => items.extend(several),
+                        None if self.is_mixed(part) => return Err(MixedElements),
+                        None => items.push(self.leaf(part, Some(item), 1)?),
+                    }
+                }
+                item => items.push(self.leaf(part, item, 1)?),
+            }
+        }
+        Ok(format!("[{}]", items.join(",")))
+    }
+
+    fn value(self, raw: &str, schema: Schema<'_>, depth: usize) -> ElementsJson {
         let schema = schema.resolved();
-        if depth > MAX_DEPTH || allows_string(Some(schema)) {
-            return None;
+        if allows_string(Some(schema)) {
+            return Ok(None);
         }
-        if let Some(items) = schema.items() {
-            return self.list(raw, items, depth + 1);
+        if depth > MAX_DEPTH {
+            let is_element = raw.trim_start().starts_with(&format!("{}<", self.prefix));
+            return if is_element {
+                Err(MixedElements)
+            } else {
+                Ok(None)
+            };
         }
-        if schema.node().get("properties").is_some() || is_object(schema) {
-            return self.object(raw, schema, depth + 1);
+        let found = match schema.items() {
+            Some(_) if raw.trim().is_empty() => Some("[]".to_owned()),
+            Some(items) => self.list(raw, items, depth + 1)?,
+            None if schema.node().get("properties").is_some() || is_object(schema) => {
+                self.object(raw, schema, depth + 1)?
+            }
+            None => return self.branch(raw, schema, depth),
+        };
+        match found {
+            None if self.is_mixed(raw) => Err(MixedElements),
+            found => Ok(found),
         }
-        let mut branches = schema.branches("anyOf").chain(schema.branches("oneOf"));
-        branches.find_map(|branch| self.value(raw, branch, depth + 1))
     }
 
-    fn list(self, raw: &str, item: Schema<'_>, depth: usize) -> Option<String> {
-        let elements = self.split(raw)?;
-        let first = elements.first()?.name;
+    /// The JSON of a value by the first alternative that fits.
+    fn branch(self, raw: &str, schema: Schema<'_>, depth: usize) -> ElementsJson {
+        let mut fault = None;
+        for branch in schema.branches("anyOf").chain(schema.branches("oneOf")) {
+            match self.value(raw, branch, depth + 1) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(mixed) => fault = Some(mixed),
+            }
+        }
+        fault.map_or(Ok(None), Err)
+    }
+
+    fn list(self, raw: &str, item: Schema<'_>, depth: usize) -> ElementsJson {
+        let items = self.items(raw, item, depth)?;
+        Ok(items.map(|items| format!("[{}]", items.join(","))))
+    }
+
+    /// The items of a list.
+    fn items(
+        self,
+        raw: &str,
+        item: Schema<'_>,
+        depth: usize,
+    ) -> Result<Option<Vec<String>>, MixedElements> {
+        let Some(elements) = self.split(raw) else {
+            return Ok(None);
+        };
         // The only item, without an element of its own.
         let resolved = item.resolved();
         let are_members = elements
             .iter()
             .all(|element| is_declared(resolved, element.name));
-        if are_members && let Some(object) = self.object(raw, resolved, depth) {
-            return Some(format!("[{object}]"));
+        if are_members && let Some(object) = self.object(raw, resolved, depth)? {
+            return Ok(Some(vec![object]));
         }
-        if elements.iter().any(|element| element.name != first) {
-            return None;
+        let mut names = elements.iter().map(|element| element.name);
+        let first = names.next();
+        if names.any(|name| Some(name) != first) {
+            return Ok(None);
         }
         let items = elements
             .iter()
             .map(|element| self.leaf(element.inner, Some(item), depth));
-        Some(format!("[{}]", items.collect::<Vec<_>>().join(",")))
+        items.collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    fn object(self, raw: &str, schema: Schema<'_>, depth: usize) -> Option<String> {
+    fn object(self, raw: &str, schema: Schema<'_>, depth: usize) -> ElementsJson {
+        let Some(elements) = self.split(raw) else {
+            return Ok(None);
+        };
         let mut members: Vec<(&str, Vec<&str>)> = Vec::new();
-        for element in self.split(raw)? {
-            match members.iter_mut().find(|(name, _)| *name == element.name) {
+        let mut indexes: HashMap<&str, usize> = HashMap::new();
+        for element in elements {
+            let index = *indexes.entry(element.name).or_insert(members.len());
+            match members.get_mut(index) {
                 Some((_, values)) => values.push(element.inner),
                 None => members.push((element.name, vec![element.inner])),
             }
@@ -81,36 +162,62 @@ impl Elements<'_> {
         for (name, values) in members {
             let schema = schema.property(name);
             let value = match values.as_slice() {
-                [only] => self.leaf(only, schema, depth),
+                [only] => self.leaf(only, schema, depth)?,
                 several => {
-                    let item = schema?.resolved().items()?;
+                    let Some(item) = schema.and_then(|schema| schema.resolved().items()) else {
+                        return Ok(None);
+                    };
                     let items = several
                         .iter()
                         .map(|inner| self.leaf(inner, Some(item), depth));
-                    format!("[{}]", items.collect::<Vec<_>>().join(","))
+                    format!("[{}]", items.collect::<Result<Vec<_>, _>>()?.join(","))
                 }
             };
             json.push(format!("{}:{value}", Value::from(name)));
         }
-        Some(format!("{{{}}}", json.join(",")))
+        Ok(Some(format!("{{{}}}", json.join(","))))
     }
 
     /// What is in an element: elements, or text.
-    fn leaf(self, inner: &str, schema: Option<Schema<'_>>, depth: usize) -> String {
-        if let Some(json) = schema.and_then(|schema| self.value(inner, schema, depth)) {
-            return json;
+    fn leaf(
+        self,
+        inner: &str,
+        schema: Option<Schema<'_>>,
+        depth: usize,
+    ) -> Result<String, MixedElements> {
+        if let Some(schema) = schema
+            && let Some(json) = self.value(inner, schema, depth)?
+        {
+            return Ok(json);
         }
         let cdata = inner.trim().strip_prefix(CDATA.0);
         let cdata = cdata.and_then(|inner| inner.strip_suffix(CDATA.1));
         if let Some(text) = cdata.filter(|text| self.is_xml && !text.contains(CDATA.1)) {
-            return coerce_text(text, schema).to_json();
+            return Ok(coerce_text(text, schema).to_json());
         }
         let text = trim_lines(inner);
-        if self.is_xml {
-            coerce_text(&decode(text), schema).to_json()
+        let text = if self.is_xml {
+            decode(text)
         } else {
-            coerce_text(text, schema).to_json()
-        }
+            text.into()
+        };
+        Ok(coerce_text(&text, schema).to_json())
+    }
+
+    /// Whether a text begins or ends with an element, so that it is not a plain
+    /// one.
+    fn is_mixed(self, raw: &str) -> bool {
+        let raw = raw.trim();
+        let begins = || self.first(raw).is_some();
+        let ends = || {
+            let tag = raw.rfind('<').and_then(|at| raw.get(at..));
+            let name = tag.and_then(|tag| tag.strip_prefix("</")?.strip_suffix('>'));
+            name.filter(|name| is_tool_name(name)).is_some_and(|name| {
+                let open = format!("{}<{name}>", self.prefix);
+                raw.contains(&open)
+            })
+        };
+        begins() || ends()
     }
 
     /// The elements of a text that holds nothing else.
@@ -118,38 +225,55 @@ impl Elements<'_> {
         let mut elements = Vec::new();
         let mut rest = raw.trim();
         while !rest.is_empty() {
-            let tag = rest.strip_prefix(self.prefix)?.strip_prefix('<')?;
-            let (name, behind) = tag.split_once('>')?;
-            if let Some(name) = name.strip_suffix('/') {
-                let name = Some(name.trim_end()).filter(|name| is_tool_name(name))?;
-                elements.push(Element { name, inner: "" });
-                rest = behind.trim_start();
-                continue;
-            }
-            let name = Some(name).filter(|name| is_tool_name(name))?;
-            let open = format!("{}<{name}>", self.prefix);
-            let close = format!("{}</{name}>", self.prefix);
-            let end = matching_end(behind, &open, &close)?;
-            let (inner, after) = behind.split_at_checked(end)?;
-            elements.push(Element { name, inner });
-            rest = after.get(close.len()..)?.trim_start();
+            let (element, behind) = self.first(rest)?;
+            elements.push(element);
+            rest = behind.trim_start();
         }
         (!elements.is_empty()).then_some(elements)
     }
-}
 
-/// Where the closing tag stands that belongs to an opening tag before the text.
-fn matching_end(text: &str, open: &str, close: &str) -> Option<usize> {
-    let mut depth = 1;
-    let mut at = 0;
-    loop {
-        let found = at + text.get(at..)?.find(close)?;
-        depth += text.get(at..found)?.matches(open).count();
-        depth -= 1;
-        if depth == 0 {
-            return Some(found);
+    /// The element at the start of a text, and what stands behind it.
+    fn first(self, text: &str) -> Option<(Element<'_>, &str)> {
+        let tag = text.strip_prefix(self.prefix)?.strip_prefix('<')?;
+        let (name, behind) = tag.split_once('>')?;
+        if let Some(name) = name.strip_suffix('/') {
+            let name = Some(name.trim_end()).filter(|name| is_tool_name(name))?;
+            return Some((Element { name, inner: "" }, behind));
         }
-        at = found + close.len();
+        let name = Some(name).filter(|name| is_tool_name(name))?;
+        let open = format!("{}<{name}>", self.prefix);
+        let close = format!("{}</{name}>", self.prefix);
+        let end = self.matching_end(behind, &open, &close)?;
+        let (inner, after) = behind.split_at_checked(end)?;
+        Some((Element { name, inner }, after.get(close.len()..)?))
+    }
+
+    /// Where the closing tag stands that belongs to an opening tag before the
+    /// text. What is in CDATA is text.
+    fn matching_end(self, text: &str, open: &str, close: &str) -> Option<usize> {
+        let mut depth = 1_usize;
+        let mut at = 0;
+        loop {
+            at += text.get(at..)?.find('<')?;
+            let is_cdata = self.is_xml && text.get(at..)?.starts_with(CDATA.0);
+            if is_cdata {
+                at += text.get(at..)?.find(CDATA.1)? + CDATA.1.len();
+                continue;
+            }
+            let start = at.checked_sub(self.prefix.len());
+            let tag = start
+                .and_then(|start| text.get(start..))
+                .unwrap_or_default();
+            if tag.starts_with(close) {
+                depth -= 1;
+                if depth == 0 {
+                    return start;
+                }
+            } else if tag.starts_with(open) {
+                depth += 1;
+            }
+            at += 1;
+        }
     }
 }
 
@@ -165,4 +289,40 @@ fn is_object(schema: Schema<'_>) -> bool {
 fn is_declared(schema: Schema<'_>, name: &str) -> bool {
     let properties = schema.node().get("properties").and_then(Value::as_object);
     properties.is_some_and(|all| all.contains_key(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cpu_time::ThreadTime;
+    use serde_json::{Value, json};
+
+    use super::{Elements, MixedElements};
+    use crate::schema::Schema;
+
+    const XML: Elements<'_> = Elements {
+        prefix: "",
+        is_xml: true,
+    };
+
+    #[test]
+    fn an_object_of_many_members_takes_linear_time() {
+        let schema = json!({"type": "object"});
+        let member = |number| format!("<n{number}>1</n{number}>");
+        let raw: String = (0..50_000).map(member).collect();
+        let start = ThreadTime::now();
+        let json = XML.json(&raw, Some(Schema::new(&schema))).unwrap().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5));
+        let object: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(object.as_object().unwrap().len(), 50_000);
+    }
+
+    #[test]
+    fn elements_deeper_than_the_limit_are_a_fault() {
+        let schema = json!({"type": "array", "items": {"$ref": "#"}});
+        let raw = "<item>".repeat(40) + "a" + &"</item>".repeat(40);
+        let found = XML.json(&raw, Some(Schema::new(&schema)));
+        assert_eq!(found, Err(MixedElements));
+    }
 }

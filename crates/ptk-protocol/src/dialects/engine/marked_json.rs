@@ -46,6 +46,8 @@ pub(crate) struct MarkedJson {
     open_length: usize,
     /// The call whose name stands before the arguments, if it does.
     pub(super) called: Option<Called>,
+    /// The name of a declared tool in the head, where the JSON repeats it.
+    headed: Option<String>,
     /// Whether the call has no marks, though it may end with one.
     is_bare: bool,
     state: MarkedState,
@@ -70,6 +72,7 @@ impl MarkedJson {
             marks,
             open_length,
             called: None,
+            headed: None,
             is_bare: false,
             state: MarkedState::Head,
             at: open_length.saturating_sub(overlap),
@@ -145,6 +148,9 @@ impl MarkedJson {
                 return self.botched(input, out, at);
             }
             HeadAt::Finding(called, length) => {
+                if called.is_none() && length > 0 {
+                    self.headed = declared_name(rest, input).map(str::to_owned);
+                }
                 self.called = called;
                 self.at += length;
                 self.state = MarkedState::Lead;
@@ -262,7 +268,11 @@ impl MarkedJson {
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
         match input.call_begins(at) {
             None => return Some(Step::More),
-            Some(true) if self.called.is_some() => return Some(Step::Reject),
+            Some(true) if self.called.is_some() => match is_list_of_values(input, at) {
+                None => return Some(Step::More),
+                Some(false) => return Some(Step::Reject),
+                Some(true) => {}
+            },
             Some(true) => match self.is_name_alone(input, at) {
                 None => return Some(Step::More),
                 Some(false) => return Some(Step::Skip(at)),
@@ -277,8 +287,9 @@ impl MarkedJson {
             if !input.end && rest.len() < BOTCHED_CALL_LIMIT {
                 return Some(Step::More);
             }
-            let name = match &self.called {
-                Some(called) => Some((called.name.as_str(), at)),
+            let name = match self.called_name() {
+                // From the end of the head on.
+                Some(name) => Some((name, self.at)),
                 None => declared_name(rest, input).map(|name| (name, at + name.len())),
             };
             let end = name.and_then(|(name, behind)| unclosed_end(input, name, behind));
@@ -297,9 +308,8 @@ impl MarkedJson {
             return None;
         }
         let on_own_lines = input.slice(self.open_length..at).contains('\n');
-        let is_named = |called: &Called| input.declares(&called.name);
-        let looks_meant =
-            looks_meant(body, on_own_lines, input) || self.called.as_ref().is_some_and(is_named);
+        let is_named = self.called_name().is_some_and(|name| input.declares(name));
+        let looks_meant = looks_meant(body, on_own_lines, input) || is_named;
         if !looks_meant {
             return Some(out.refuse(Refusal::AboutMarks));
         }
@@ -310,6 +320,12 @@ impl MarkedJson {
             return Some(Step::Done(end));
         }
         Some(Self::unreadable_call(input, out, end))
+    }
+
+    /// The tool's name in the head.
+    fn called_name(&self) -> Option<&str> {
+        let called = self.called.as_ref().map(|called| called.name.as_str());
+        called.or(self.headed.as_deref())
     }
 
     /// Whether a declared tool's name stands at `at`, and neither JSON nor
@@ -641,6 +657,19 @@ fn declared_name<'t>(text: &'t str, input: &Input<'_>) -> Option<&'t str> {
     let text = text.trim_start();
     let name = text.split(|c| !is_name_character(c)).next()?;
     input.declares(name).then_some(name)
+}
+
+/// Whether a list begins at `at` that holds no calls, as its first item is a
+/// string or a number. `None` if more text is needed to decide.
+fn is_list_of_values(input: &Input<'_>, at: usize) -> Option<bool> {
+    if input.byte(at) != Some(b'[') {
+        return Some(false);
+    }
+    match input.peek(at + 1) {
+        Peek::More => None,
+        Peek::End => Some(false),
+        Peek::Byte(byte) => Some(matches!(byte, b'"' | b']' | b'-' | b'0'..=b'9')),
+    }
 }
 
 impl Reader for MarkedJson {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::elements::Elements;
+use super::elements::{Elements, MixedElements};
 use super::tags::decode;
 use crate::arguments::has_inexact_number;
 use crate::json::scan::{Scan, Scanner};
@@ -234,19 +234,26 @@ impl NamedValues {
     ) {
         let schema = self.schema(key, input);
         let item = schema.and_then(|schema| schema.resolved().items());
-        if let [only] = items {
-            match elements.json(only, schema) {
-                Some(json) => self.json(key, &json),
-                None => self.text(key, only, input),
+        let found = match items {
+            [only] => elements.json(only, schema),
+            several => elements.parts(several, item).map(Some),
+        };
+        match found {
+            Ok(Some(json)) => self.json(key, &json),
+            Ok(None) => self.text(key, &items.concat(), input),
+            Err(mixed) => {
+                self.text(key, &items.concat(), input);
+                self.mixed(key, mixed);
             }
-        } else {
-            let json = |raw: &String| {
-                let json = elements.json(raw, item);
-                json.unwrap_or_else(|| coerce_text(raw, item).to_json())
-            };
-            let items: Vec<String> = items.iter().map(json).collect();
-            self.json(key, &format!("[{}]", items.join(",")));
         }
+    }
+
+    /// Notes that a value is neither elements nor a plain text.
+    pub(crate) fn mixed(&mut self, key: &str, _: MixedElements) {
+        let message = format!(
+            "`{key}` has text between its elements, or elements that do not fit; write an element for each item and nothing between them"
+        );
+        self.problem(ProblemCode::InvalidArguments, &message, 0..0);
     }
 
     /// Closes the open value, which is this JSON. What was given of it before

@@ -1,18 +1,21 @@
 //! Bodies that are read when they are whole: JSON in a notation of its own, and
 //! arguments line by line.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::form::{CallBody, CallForm, Loose};
-use super::loose;
+use super::{lines, loose};
 use crate::dialects::engine::botched::{botched_end, cut_end};
-use crate::dialects::engine::call_object::Called;
+use crate::dialects::engine::call_object::{Called, ObjectCall, read_arguments, read_object};
 use crate::dialects::engine::named_values::{NamedValues, Whole};
-use crate::parse::{Findings, FoundCall, Input, MarkAt, Reader, Step, mark_at};
-use crate::{Arguments, ProblemCode, SpanKind, Status};
+use crate::dialects::engine::repair_message;
+use crate::dialects::engine::tolerant::{guesses_last_quote, is_doubtful};
+use crate::json::{End, repair};
+use crate::parse::{Findings, Input, MarkAt, Reader, Step, mark_at};
+use crate::{Problem, ProblemCode, Span, SpanKind, Status};
 
 /// Reads one body up to its closing mark.
 pub(super) struct WholeBody {
@@ -70,7 +73,14 @@ impl WholeBody {
                 continue;
             }
             match mark_at(rest, &form.close) {
-                MarkAt::Finding { length, .. } => return Ok((self.search, length)),
+                MarkAt::Finding { length, .. } => {
+                    match self.closes(input, self.search + length) {
+                        Some(true) => return Ok((self.search, length)),
+                        Some(false) => self.search += length,
+                        None => return Err(Wait::More),
+                    }
+                    continue;
+                }
                 MarkAt::Partial if !input.end => return Err(Wait::More),
                 _ => {}
             }
@@ -95,99 +105,109 @@ impl WholeBody {
         }
     }
 
-    /// Reports the call whose body ends before `end`.
-    fn tell(&self, input: &Input<'_>, out: &mut Findings, end: usize) -> Result<(), ()> {
-        let body = input.slice(self.start..end);
-        match &self.form.body {
-            CallBody::Loose(loose) => self.tell_json(out, end, loose, body),
-            CallBody::Lines { between, colon } => {
-                let called = self.called.as_ref().ok_or(())?;
-                let mut values = NamedValues::new(called.name.clone());
-                for line in body.split(between.as_str()) {
-                    let line = line.trim();
-                    if let Some((key, value)) = line.split_once(colon.as_str()) {
-                        values.text(key.trim(), value.trim(), input);
-                    }
-                }
-                values.finish(out, self.start..end, Whole::Yes);
-                Ok(())
+    /// Whether a closing mark that ends at `at` closes the body. `None` if more
+    /// text is needed to decide.
+    fn closes(&self, input: &Input<'_>, at: usize) -> Option<bool> {
+        match (&self.form.body, &self.called) {
+            (CallBody::Lines { colon, .. }, Some(called)) => {
+                lines::closes(input, &called.name, colon, at)
             }
-            CallBody::Json(_) | CallBody::Tags(_) => Err(()),
+            _ => Some(true),
         }
     }
 
+    /// Reports the call whose body ends before `end`.
+    fn tell(&self, input: &Input<'_>, out: &mut Findings, end: usize) -> Result<(), Problem> {
+        let unreadable = || {
+            let span = Span::new(self.start, end);
+            Problem::new(ProblemCode::Malformed, UNREADABLE, span)
+        };
+        match &self.form.body {
+            CallBody::Loose(loose) => self.tell_json(input, out, end, loose),
+            CallBody::Lines { between, colon } => {
+                let called = self.called.as_ref().ok_or_else(unreadable)?;
+                let mut values = NamedValues::new(called.name.clone());
+                lines::read(&mut values, input, between, colon, self.start..end);
+                values.finish(out, self.start..end, Whole::Yes);
+                Ok(())
+            }
+            CallBody::Json(_) | CallBody::Tags(_) => Err(unreadable()),
+        }
+    }
+
+    /// Reports the calls of a body in a notation of its own. Whatever is wrong
+    /// with its JSON is repaired, or a problem, as in calls of any dialect.
     fn tell_json(
         &self,
+        input: &Input<'_>,
         out: &mut Findings,
         end: usize,
         notation: &Loose,
-        body: &str,
-    ) -> Result<(), ()> {
-        let json = loose::to_json(notation, body);
-        if let Some(called) = &self.called {
-            let args = Arguments::from_json(json.trim()).map_err(|_| ())?;
-            let id = called.id.clone();
-            report(out, called.name.clone(), id, args, self.start..end);
-            return Ok(());
-        }
-        let calls: Vec<RawObject> = match serde_json::from_str(&json) {
-            Ok(calls) => calls,
-            Err(_) => vec![serde_json::from_str(&json).map_err(|_| ())?],
+    ) -> Result<(), Problem> {
+        let span = Span::new(self.start, end);
+        let json = loose::to_json(notation, input.slice(self.start..end));
+        let (json, mut notes) = self.mended(json, span)?;
+        let readings = match &self.called {
+            Some(called) => vec![read_arguments(called, json.trim(), span)?],
+            None => read_objects(&json, input, span)?,
         };
-        let keys = |own: &[String], usual: &[&str]| -> Vec<String> {
-            let usual = usual.iter().map(|key| (*key).to_owned());
-            own.iter().cloned().chain(usual).collect()
-        };
-        let names = keys(&self.form.keys.name, &["name"]);
-        let args = keys(&self.form.keys.args, &["arguments", "parameters"]);
-        let mut found = Vec::new();
-        for call in &calls {
-            let get = |keys: &[String]| keys.iter().find_map(|key| call.get(key.as_str()));
-            let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get()).ok();
-            let name = get(&names).and_then(|raw| text(raw)).ok_or(())?;
-            let args = match get(&args) {
-                Some(args) => Arguments::from_json(args.get()).map_err(|_| ())?,
-                None => Arguments::new(),
-            };
-            found.push((name, call.get("id").and_then(|raw| text(raw)), args));
-        }
-        if found.is_empty() {
-            return Err(());
-        }
         // The body belongs to the first call, as it cannot be divided.
         let mut range = self.start..end;
-        for (name, id, args) in found {
-            report(out, name, id, args, range);
+        for reading in readings {
+            out.start(&reading.name);
+            out.delta(&reading.args_json);
+            out.piece(SpanKind::Call, range.clone());
+            let problems = std::mem::take(&mut notes);
+            let mut call = reading.into_call(Status::Complete, problems, range);
+            if call.problems.iter().any(|problem| !problem.is_fault()) {
+                call.status = Status::Repaired;
+            }
+            out.call(call);
             range = end..end;
         }
         Ok(())
     }
+
+    /// The JSON of a body, repaired if need be, and what was repaired. What was
+    /// not closed is not completed: the model has to send it again.
+    fn mended(&self, json: String, span: Span) -> Result<(String, Vec<Problem>), Problem> {
+        if serde_json::from_str::<IgnoredAny>(&json).is_ok() {
+            return Ok((json, Vec::new()));
+        }
+        let unreadable = || Problem::new(ProblemCode::Malformed, UNREADABLE, span);
+        let repaired = repair(&json).map_err(|_| unreadable())?;
+        let is_guess = is_doubtful(&repaired, !self.form.close.is_empty())
+            || guesses_last_quote(&repaired, &json);
+        if repaired.end != End::Closed || is_guess {
+            return Err(unreadable());
+        }
+        let fixes = repaired.fixes.iter();
+        let notes = fixes.map(|fix| Problem::new(fix.code, repair_message(fix.code), span));
+        Ok((repaired.json, notes.collect()))
+    }
 }
 
-/// An object whose values stay as they are written.
-type RawObject = HashMap<String, Box<RawValue>>;
+const UNREADABLE: &str = "The arguments between the marks cannot be read";
 
-/// Reports a whole call.
-fn report(
-    out: &mut Findings,
-    name: String,
-    id: Option<String>,
-    args: Arguments,
-    range: std::ops::Range<usize>,
-) {
-    out.start(&name);
-    out.delta(&args.to_json());
-    out.piece(SpanKind::Call, range.clone());
-    out.call(FoundCall {
-        name,
-        args,
-        reasoning: None,
-        id,
-        status: Status::Complete,
-        problems: Vec::new(),
-        open_ended: false,
-        range,
-    });
+/// The calls of an object, or of a list of them.
+fn read_objects<'t>(
+    json: &'t str,
+    input: &Input<'_>,
+    span: Span,
+) -> Result<Vec<ObjectCall<'t>>, Problem> {
+    if !json.trim_start().starts_with('[') {
+        return Ok(vec![read_object(json.trim(), input, span)?]);
+    }
+    let unreadable = |message: &str| Problem::new(ProblemCode::Malformed, message, span);
+    let elements: Vec<&'t RawValue> =
+        serde_json::from_str(json).map_err(|_| unreadable(UNREADABLE))?;
+    if elements.is_empty() {
+        return Err(unreadable("The list of calls is empty"));
+    }
+    let elements = elements.into_iter();
+    elements
+        .map(|element| read_object(element.get(), input, span))
+        .collect()
 }
 
 /// Why a closing mark was not found.
@@ -203,18 +223,16 @@ impl Reader for WholeBody {
             Err(Wait::More) => Step::More,
             Ok((at, length)) => {
                 let end = at + length;
-                if self.tell(input, out, at).is_err() {
-                    let message = "The arguments between the marks cannot be read".to_owned();
-                    out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
+                if let Err(problem) = self.tell(input, out, at) {
+                    out.unreadable(problem.code, problem.message, 0..end, input.slice(0..end));
                 }
                 Step::Done(end)
             }
             // Without a closing mark in the form, the end of the reply closes.
             Err(Wait::Cut) if self.form.close.is_empty() && self.string.is_none() => {
                 let end = cut_end(input, self.start);
-                if self.tell(input, out, end).is_err() {
-                    let message = "The arguments of the call cannot be read".to_owned();
-                    out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
+                if let Err(problem) = self.tell(input, out, end) {
+                    out.unreadable(problem.code, problem.message, 0..end, input.slice(0..end));
                 }
                 Step::Done(end)
             }

@@ -4,8 +4,8 @@
 use super::form::Loose;
 use crate::json::quote;
 
-/// Rewrites a body in one pass. What it does not know stays as it is, so that
-/// parsing the result tells whether the body was right.
+/// Rewrites a body in one pass. What it does not know stays as it is, for the
+/// repair of JSON.
 pub(super) fn to_json(notation: &Loose, body: &str) -> String {
     let mut json = String::with_capacity(body.len() + 16);
     let mut rest = body;

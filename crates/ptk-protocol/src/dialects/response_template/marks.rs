@@ -7,6 +7,8 @@ use super::error::TemplateFault;
 
 /// The most marks that a pattern may stand for.
 pub(super) const MAX_MARKS: usize = 32;
+/// The most bytes of a text that a pattern stands for.
+const MAX_TEXT: usize = 512;
 /// The most characters of a class that are listed one by one.
 const MAX_CLASS: usize = 4;
 
@@ -14,7 +16,11 @@ const MAX_CLASS: usize = 4;
 /// end of the reply is none of them, as it closes whatever is open.
 pub(super) fn list(pattern: &Hir) -> Result<Vec<String>, TemplateFault> {
     let mut marks: Vec<String> = Vec::new();
-    for text in expand(&without_edges(pattern)).ok_or(ENDLESS)? {
+    let pattern = without_edges(pattern);
+    if pattern.properties().minimum_len() > Some(MAX_TEXT) {
+        return Err(TOO_LONG);
+    }
+    for text in expand(&pattern).ok_or(ENDLESS)? {
         let mark = text.trim();
         if !mark.is_empty() && !marks.iter().any(|known| known == mark) {
             marks.push(mark.to_owned());
@@ -26,6 +32,9 @@ pub(super) fn list(pattern: &Hir) -> Result<Vec<String>, TemplateFault> {
 const ENDLESS: TemplateFault = TemplateFault::Pattern(
     "the pattern matches more than a few texts; only `open_pattern` of `tool_calls` may",
 );
+
+const TOO_LONG: TemplateFault =
+    TemplateFault::Pattern("the pattern matches only texts of more than 512 bytes");
 
 /// Whether the pattern matches nothing but white space.
 pub(super) fn is_space(pattern: &Hir) -> bool {
@@ -119,7 +128,9 @@ const UNMARKED: TemplateFault = TemplateFault::Pattern(
     "the pattern does not begin with a fixed text, which a mark has to do to be found in a reply",
 );
 
-/// All texts of a pattern, if they are few.
+/// All texts of a pattern, if they are few and none is long. Each part of the
+/// pattern is expanded once, and nothing is kept that is larger than the result
+/// may be.
 pub(super) fn expand(pattern: &Hir) -> Option<Vec<String>> {
     let found = match pattern.kind() {
         HirKind::Empty => vec![String::new()],
@@ -149,10 +160,11 @@ pub(super) fn expand(pattern: &Hir) -> Option<Vec<String>> {
         }
         HirKind::Repetition(repetition) if repetition.max == Some(repetition.min) => {
             let count = usize::try_from(repetition.min).ok();
-            let count = count.filter(|count| *count <= MAX_MARKS)?;
-            product(&vec![(*repetition.sub).clone(); count])?
+            let count = count.filter(|count| *count <= MAX_TEXT)?;
+            let part = expand(&repetition.sub)?;
+            product(std::iter::repeat_n(Some(part), count))?
         }
-        HirKind::Concat(parts) => product(parts)?,
+        HirKind::Concat(parts) => product(parts.iter().map(expand))?,
         HirKind::Alternation(parts) => {
             let ends = |part: &&Hir| matches!(part.kind(), HirKind::Look(Look::End));
             let mut texts = Vec::new();
@@ -166,11 +178,11 @@ pub(super) fn expand(pattern: &Hir) -> Option<Vec<String>> {
     (found.len() <= MAX_MARKS).then_some(found)
 }
 
-/// All texts of these patterns behind each other.
-fn product(parts: &[Hir]) -> Option<Vec<String>> {
+/// One text of each part, behind each other, in every combination.
+fn product(parts: impl Iterator<Item = Option<Vec<String>>>) -> Option<Vec<String>> {
     let mut texts = vec![String::new()];
     for part in parts {
-        let next = expand(part)?;
+        let next = part?;
         if texts.len() * next.len() > MAX_MARKS * 8 {
             return None;
         }
@@ -178,10 +190,13 @@ fn product(parts: &[Hir]) -> Option<Vec<String>> {
             .iter()
             .flat_map(|text| next.iter().map(move |next| format!("{text}{next}")));
         texts = joined.collect();
+        if texts.iter().any(|text| text.len() > MAX_TEXT) {
+            return None;
+        }
+        // White space in several places makes many texts that differ in nothing
+        // that matters.
+        texts.sort();
+        texts.dedup();
     }
-    // White space in several places makes many texts that differ in nothing
-    // that matters.
-    texts.sort();
-    texts.dedup();
     Some(texts)
 }

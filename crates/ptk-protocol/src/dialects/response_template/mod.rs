@@ -42,7 +42,7 @@
 //! | `python`, `marks` | patterns of Python, and the marks that they stand for |
 //! | `opening` | the pattern that opens a call, matched while it comes in |
 //! | `form` | how calls are written, in terms of PTK's engines |
-//! | `reader`, `body`, `loose` | what reads them |
+//! | `reader`, `body`, `lines`, `loose` | what reads them |
 //! | `dialect` | the dialect, and how it is written |
 //! | `export` | a dialect as a template |
 
@@ -51,6 +51,7 @@ mod dialect;
 mod error;
 mod export;
 mod form;
+mod lines;
 mod loose;
 mod marks;
 mod node;

@@ -1,8 +1,8 @@
 //! Regular expressions of Python, in the notation of `regex-syntax`. Whatever
 //! one pass over the text cannot match is refused.
 
-use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
+use regex_syntax::{ParserBuilder, is_meta_character};
 
 use super::error::TemplateFault;
 
@@ -76,12 +76,10 @@ impl Translator {
                 '\\' => self.escape(false)?,
                 '[' => self.class()?,
                 '(' if self.peek(1) == Some('?') => self.group()?,
-                '{' if !self.is_repetition() => {
-                    self.out.push_str("\\{");
-                    self.at += 1;
-                }
+                '{' => self.is_quantified = self.repetition(),
+                '}' => self.literal(c),
                 '+' if was_quantified => return Err(self.not_linear("the possessive quantifier")),
-                '*' | '+' | '?' | '}' => {
+                '*' | '+' | '?' => {
                     self.is_quantified = !was_quantified;
                     self.keep();
                 }
@@ -96,13 +94,32 @@ impl Translator {
         self.at += 1;
     }
 
-    /// Whether the brace here begins a repetition, as in `a{2,3}`.
-    fn is_repetition(&self) -> bool {
+    /// Takes a character that stands for itself.
+    fn literal(&mut self, c: char) {
+        if is_meta_character(c) {
+            self.out.push('\\');
+        }
+        self.out.push(c);
+        self.at += 1;
+    }
+
+    /// Takes a brace: with a repetition, as in `a{2,3}` or `a{,3}`, or alone.
+    /// Returns whether it is a repetition.
+    fn repetition(&mut self) -> bool {
         let rest = self.chars.get(self.at + 1..).unwrap_or_default();
-        let end = rest.iter().position(|c| *c == '}').unwrap_or(0);
-        let inner = rest.get(..end).unwrap_or_default();
-        let starts = inner.first().is_some_and(char::is_ascii_digit);
-        starts && inner.iter().all(|c| c.is_ascii_digit() || *c == ',')
+        let inner = rest.split(|c| *c == '}').next().unwrap_or_default();
+        let text: String = inner.iter().collect();
+        let (least, most) = text.split_once(',').unwrap_or((&text, &text));
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_closed = inner.len() < rest.len() && !inner.is_empty();
+        if !is_closed || !is_number(least) || !is_number(most) {
+            self.literal('{');
+            return false;
+        }
+        let least = if least.is_empty() { "0" } else { least };
+        self.out.push_str(&format!("{{{least},{most}}}"));
+        self.at += inner.len() + 2;
+        true
     }
 
     fn escape(&mut self, in_class: bool) -> Result<(), TemplateFault> {
@@ -125,7 +142,10 @@ impl Translator {
             }
             Some('1'..='9') => "the back-reference",
             Some('b' | 'B') => "the word boundary",
-            Some('g' | 'G' | 'k' | 'K' | 'm' | 'M' | 'R' | 'X' | 'L' | 'N' | 'h') => "the escape",
+            // `regex-syntax` reads `p` and `P` as classes, Python does not.
+            Some('g' | 'G' | 'k' | 'K' | 'm' | 'M' | 'R' | 'X' | 'L' | 'N' | 'h' | 'p' | 'P') => {
+                "the escape"
+            }
             _ => {
                 self.keep();
                 self.keep();
@@ -175,21 +195,58 @@ impl Translator {
         }
         let mut is_first = true;
         while let Some(c) = self.peek(0) {
-            match c {
-                ']' if !is_first => {
-                    self.keep();
-                    return Ok(());
+            if c == ']' && !is_first {
+                self.keep();
+                return Ok(());
+            }
+            let from = self.class_item(c)?;
+            let to = self.peek(1).filter(|to| *to != ']');
+            if let (Some('-'), Some(to)) = (self.peek(0), to) {
+                self.keep();
+                let to = self.class_item(to)?;
+                if from == ClassItem::Set || to == ClassItem::Set {
+                    let reason = "a range of characters ends with a class, such as \\d";
+                    return Err(TemplateFault::BadPattern(reason.to_owned()));
                 }
-                '\\' => self.escape(true)?,
-                ']' | '[' | '&' | '~' => {
-                    self.out.push('\\');
-                    self.keep();
-                }
-                _ => self.keep(),
             }
             is_first = false;
         }
         // The parser reports the class that never ends.
         Ok(())
     }
+
+    /// One character of a class, or an escape.
+    fn class_item(&mut self, c: char) -> Result<ClassItem, TemplateFault> {
+        if c != '\\' {
+            self.literal(c);
+            return Ok(ClassItem::Character);
+        }
+        let is_set = self
+            .peek(1)
+            .is_some_and(|c| matches!(c, 'd' | 'D' | 's' | 'S' | 'w' | 'W'));
+        // More digits of an escape may follow, which are not characters.
+        let digits = match self.peek(1) {
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            _ => 0,
+        };
+        self.escape(true)?;
+        for _ in 0..digits {
+            self.keep();
+        }
+        Ok(if is_set {
+            ClassItem::Set
+        } else {
+            ClassItem::Character
+        })
+    }
+}
+
+/// What stands in a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClassItem {
+    Character,
+    /// A class itself, such as `\d`.
+    Set,
 }

@@ -503,13 +503,12 @@ impl TagReader {
                 .as_ref()
                 .and_then(|values| values.schema(key, input))
                 .is_some_and(|schema| schema.resolved().items().is_some());
-        if self.given.iter().any(|given| given == key) && !is_list {
+        if !self.given.insert(key.to_owned()) && !is_list {
             let message = format!("The argument `{key}` is given twice");
             if let Some(values) = &mut self.values {
                 values.problem(ProblemCode::InvalidArguments, &message, self.at..self.at);
             }
         }
-        self.given.push(key.to_owned());
         if let Some(values) = &mut self.values
             && !is_list
         {

@@ -1,5 +1,6 @@
 //! What the reader knows of a call, and how values and the call end.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,9 +29,11 @@ pub(super) struct TagReader {
     /// announced before it has ended.
     pub(super) sure: bool,
     pub(super) declared: bool,
-    pub(super) given: Vec<String>,
+    pub(super) given: HashSet<String>,
     /// Values of arguments that may be given several times.
     pub(super) lists: Vec<(String, Vec<String>)>,
+    /// Where in `lists` an argument stands.
+    pub(super) list_indexes: HashMap<String, usize>,
     pub(super) json: Option<MarkedJson>,
 }
 
@@ -96,8 +99,9 @@ impl TagReader {
             close: form.close.clone(),
             sure: false,
             declared: false,
-            given: Vec::new(),
+            given: HashSet::new(),
             lists: Vec::new(),
+            list_indexes: HashMap::new(),
             json: None,
         }
     }
@@ -172,17 +176,24 @@ impl TagReader {
         };
         if values.is_open() {
             let schema = values.schema(key, input);
-            match elements.and_then(|elements| elements.json(raw, schema)) {
-                Some(json) => values.close_json(&json),
-                None => values.close(raw, input),
+            match elements.map(|elements| elements.json(raw, schema)) {
+                Some(Ok(Some(json))) => values.close_json(&json),
+                Some(Err(mixed)) => {
+                    values.close(raw, input);
+                    values.mixed(key, mixed);
+                }
+                None | Some(Ok(None)) => values.close(raw, input),
             }
+        } else if let Some(index) = self.list_indexes.get(key) {
+            if let Some((_, items)) = self.lists.get_mut(*index) {
+                items.push(raw.to_owned());
+            }
+        } else if raw.trim_start().starts_with('[') {
+            // A whole list.
+            values.text(key, raw, input);
         } else {
-            match self.lists.iter_mut().find(|(name, _)| name == key) {
-                Some((_, items)) => items.push(raw.to_owned()),
-                // A whole list.
-                None if raw.trim_start().starts_with('[') => values.text(key, raw, input),
-                None => self.lists.push((key.to_owned(), vec![raw.to_owned()])),
-            }
+            self.list_indexes.insert(key.to_owned(), self.lists.len());
+            self.lists.push((key.to_owned(), vec![raw.to_owned()]));
         }
         if self.sure {
             values.send(out);
