@@ -100,7 +100,7 @@ impl Settler {
     }
 
     fn withhold(&mut self, json: &str, tools: Option<&Toolset>) -> Taken {
-        let Some(started) = &mut self.started else {
+        let Some(started) = self.started.as_mut().filter(|it| it.withheld.has_all()) else {
             return Taken::Passed;
         };
         match tools.and_then(|tools| tools.get(&started.name)) {

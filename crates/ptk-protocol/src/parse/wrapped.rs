@@ -41,13 +41,10 @@ pub(super) fn unwrapped(
         .then_some((wrapper, inner))
 }
 
+/// Whether this is a key under which arguments are wrapped, and not one of the
+/// tool's parameters.
 fn is_wrapper(tool: &ToolSpec, key: &str) -> bool {
-    WRAPPERS.contains(&key) && !is_declared(tool, key)
-}
-
-fn is_declared(tool: &ToolSpec, name: &str) -> bool {
-    tool.properties()
-        .is_some_and(|properties| properties.contains_key(name))
+    WRAPPERS.contains(&key) && !tool.schema().declares(key)
 }
 
 /// Holds the arguments of a call back while they may turn out to be wrapped.

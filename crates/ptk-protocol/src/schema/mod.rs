@@ -103,26 +103,40 @@ impl<'a> Schema<'a> {
     /// The schema of a property, wherever references and combinators have it.
     #[must_use]
     pub fn property(self, name: &str) -> Option<Self> {
-        self.find_property(name, MAX_SEARCH_DEPTH, &Budget::of(MAX_SEARCHED))
+        let budget = Budget::of(MAX_SEARCHED);
+        self.find(MAX_SEARCH_DEPTH, &budget, &|part| part.own_property(name))
     }
 
-    fn find_property(self, name: &str, depth: usize, budget: &Budget) -> Option<Self> {
+    /// Whether a property is declared by its name, wherever references and
+    /// combinators have it.
+    pub(crate) fn declares(self, name: &str) -> bool {
+        let own = |part: Self| Some(part.part(part.node.get("properties")?.get(name)?));
+        let budget = Budget::of(MAX_SEARCHED);
+        self.find(MAX_SEARCH_DEPTH, &budget, &own).is_some()
+    }
+
+    /// What `own` finds in this part, or else in those that references and
+    /// combinators add to it.
+    fn find(
+        self,
+        depth: usize,
+        budget: &Budget,
+        own: &dyn Fn(Self) -> Option<Self>,
+    ) -> Option<Self> {
         let depth = depth.checked_sub(1)?;
         if !budget.spend(1) {
             return None;
         }
-        let own = self.own_property(name);
-        if own.is_some() {
-            return own;
-        }
-        self.referenced()
-            .into_iter()
-            .chain(
-                ["allOf", "anyOf", "oneOf"]
-                    .into_iter()
-                    .flat_map(|keyword| self.branches(keyword)),
-            )
-            .find_map(|part| part.find_property(name, depth, budget))
+        own(self).or_else(|| {
+            self.referenced()
+                .into_iter()
+                .chain(
+                    ["allOf", "anyOf", "oneOf"]
+                        .into_iter()
+                        .flat_map(|keyword| self.branches(keyword)),
+                )
+                .find_map(|part| part.find(depth, budget, own))
+        })
     }
 
     /// The schema that a keyword of this very part has for a property.
