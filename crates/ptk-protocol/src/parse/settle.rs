@@ -161,10 +161,9 @@ impl Settler {
         {
             let mut faults = schema::faults(tools, &call.name, &mut call.args);
             let tool = tools.get(&call.name);
-            if !faults.is_empty()
-                && withheld.has_all()
+            if withheld.has_all()
                 && let Some((wrapper, args)) =
-                    tool.and_then(|tool| unwrapped(&call.args, tool, tools))
+                    tool.and_then(|tool| unwrapped(&call.args, !faults.is_empty(), tool, tools))
             {
                 let message = format!(
                     "The arguments stood inside `{wrapper}`, which is not a parameter of `{}`",

@@ -16,19 +16,25 @@ const WRAPPERS: [&str; 6] = [
     "properties",
 ];
 
-/// The name of the argument in which all others stand, and these. `args` are
-/// arguments that the tool's schema refuses: what it allows, declared or not,
-/// stays as it is. `None` if it refuses the inner ones, too.
+/// The name of the argument in which all others stand, and these; `None` if they
+/// are meant as they stand. `is_refused`: whether the tool's schema refuses `args`
+/// as they stand. What it allows stays as it is, unless it says nothing about
+/// such arguments, and declares all of the inner ones.
 pub(super) fn unwrapped(
     args: &Arguments,
+    is_refused: bool,
     tool: &ToolSpec,
     tools: &Toolset,
 ) -> Option<(String, Arguments)> {
     let mut members = args.as_map().iter();
-    let (Some((wrapper, Value::Object(_))), None) = (members.next(), members.next()) else {
+    let (Some((wrapper, Value::Object(inner))), None) = (members.next(), members.next()) else {
         return None;
     };
-    if !is_wrapper(tool, wrapper) {
+    let is_silent = || !tool.schema().rules_others();
+    let is_declared = |key: &String| tool.schema().declares(key);
+    let may_unwrap = is_wrapper(tool, wrapper)
+        && (is_refused || (!inner.is_empty() && is_silent() && inner.keys().all(is_declared)));
+    if !may_unwrap {
         return None;
     }
     let Node::Object(entries) = args.to_node() else {

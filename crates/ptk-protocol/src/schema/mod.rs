@@ -115,6 +115,22 @@ impl<'a> Schema<'a> {
         self.find(MAX_SEARCH_DEPTH, &budget, &own).is_some()
     }
 
+    /// Whether some part of the schema says which other arguments it takes than
+    /// the declared ones.
+    pub(crate) fn rules_others(self) -> bool {
+        const KEYWORDS: [&str; 3] = [
+            "additionalProperties",
+            "patternProperties",
+            "unevaluatedProperties",
+        ];
+        let own = |part: Self| {
+            let mut keywords = KEYWORDS.iter();
+            keywords.find_map(|keyword| Some(part.part(part.node.get(keyword)?)))
+        };
+        let budget = Budget::of(MAX_SEARCHED);
+        self.find(MAX_SEARCH_DEPTH, &budget, &own).is_some()
+    }
+
     /// What `own` finds in this part, or else in those that references and
     /// combinators add to it.
     fn find(
