@@ -15,7 +15,9 @@ use crate::dialects::Registry;
 use crate::dialects::response_template::ResponseTemplate;
 use crate::format::guard::Guard;
 use crate::parse::Note;
-use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reclassified, Reply};
+use crate::parse::{
+    Drafts, Event, Fences, Grammar, GrammarBuilder, Opening, Parser, Reclassified, Reply,
+};
 use crate::{Arguments, SpanKind, Status, ToolCall, ToolSpec, Toolset, json as tolerant};
 
 /// Words that replies about tools are made of; the tests and the fuzz targets put
@@ -262,6 +264,10 @@ pub fn check_reply(data: &[u8]) {
     whole.check_calls(&text);
     let plain = crate::parse(&text, grammar);
     assert_eq!(plain, whole.reply, "explaining changes nothing: {text:?}");
+    if whole.is_read_again {
+        let answer = crate::parse(&text, &TEXT);
+        assert_eq!(answer, whole.reply, "no reasoning was expected: {text:?}");
+    }
 
     let size = usize::from(cut) + 1;
     for size in [1, size] {
@@ -294,14 +300,28 @@ static GRAMMARS: LazyLock<Vec<Grammar>> = LazyLock::new(|| {
             Grammar::builder().tools(tools()).drafts(Drafts::Run),
             Grammar::builder().fences(Fences::Quote),
         ] {
-            match builder.dialect(name).build() {
-                Ok(grammar) => grammars.push(grammar),
-                Err(error) => panic!("{name}: {error}"),
-            }
+            grammars.push(build(builder.dialect(name)));
+        }
+    }
+    for opening in [Opening::Likely, Opening::Reasoning, Opening::Likely] {
+        for drafts in [Drafts::Rescue, Drafts::Run] {
+            let builder = Grammar::builder().tools(tools()).drafts(drafts);
+            grammars.push(build(builder.dialect("auto").opening(opening)));
         }
     }
     grammars
 });
+
+/// What a reply is read by that does not begin with the expected reasoning.
+static TEXT: LazyLock<Grammar> =
+    LazyLock::new(|| build(Grammar::builder().tools(tools()).dialect("auto")));
+
+fn build(builder: GrammarBuilder) -> Grammar {
+    match builder.build() {
+        Ok(grammar) => grammar,
+        Err(error) => panic!("{error}"),
+    }
+}
 
 fn grammar(choice: usize) -> &'static Grammar {
     match GRAMMARS.get(choice % GRAMMARS.len()) {
@@ -389,6 +409,8 @@ struct Read {
     /// How many calls turned out to be drafts, and those that may be rescued.
     drafts: usize,
     drafted: (Vec<String>, Vec<String>),
+    /// Whether the reply was read once more, without the expected reasoning.
+    is_read_again: bool,
 }
 
 fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Read {
@@ -399,6 +421,7 @@ fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Rea
         starts: Vec::new(),
         drafts: 0,
         drafted: Default::default(),
+        is_read_again: false,
     };
     let mut parser = Parser::new(grammar).explained();
     let mut sink = |event: Event<'_>| {
@@ -423,6 +446,7 @@ fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Rea
                     std::mem::take(&mut result.fragments),
                 );
             }
+            Event::Reclassified(Reclassified::Text) => result.is_read_again = true,
             Event::Reclassified(Reclassified::Rescued) => {
                 (result.starts, result.fragments) = std::mem::take(&mut result.drafted);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptk_llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
 use ptk_model::{Approach, Candidate, ToolPrompt, result_message, with_calls};
-use ptk_protocol::{Arguments, Copies, ErrorType, Opening, ToolResult};
+use ptk_protocol::{Arguments, Copies, ErrorType, ToolResult};
 use serde_json::{Map, Value};
 
 use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};

@@ -18,7 +18,7 @@ pub(super) struct Drafted {
 
 impl Reply {
     /// Takes everything so far as reasoning. The calls in it are drafts, with
-    /// `markup` as they were written.
+    /// `markup` as they were written: whole stretches, the first ones at least.
     pub(super) fn was_reasoning(&mut self, markup: Option<String>) {
         let words = std::mem::take(&mut self.text);
         let pieces = std::mem::take(&mut self.pieces);
@@ -35,11 +35,15 @@ impl Reply {
                 SpanKind::Text => &mut rest,
                 _ => &mut rest_of_markup,
             };
-            let length = piece.end - piece.start;
-            let (taken, left) = source.split_at_checked(length).unwrap_or((source, ""));
+            let span = Span::new(piece.start, piece.end);
+            // Of long markup, only the beginning was kept.
+            let Some((taken, left)) = source.split_at_checked(span.end - span.start) else {
+                self.piece(SpanKind::Mark, span);
+                continue;
+            };
             self.reasoning.push_str(taken);
             *source = left;
-            self.piece(SpanKind::Reasoning, Span::new(piece.start, piece.end));
+            self.piece(SpanKind::Reasoning, span);
         }
         self.problems.clear();
         self.drafted = Some(Box::new(Drafted {

@@ -22,6 +22,7 @@ use super::reasoning_marks::OPENED_BY_PROMPT;
 use super::settle::Settler;
 use super::table::Candidates;
 use super::trace::{Decision, Note, Trace};
+use unopened::Drafted;
 
 type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 
@@ -344,8 +345,7 @@ struct Machine {
     message: Option<usize>,
     /// The marks and calls of the reply so far, as long as it may still turn out
     /// to be reasoning that the prompt had opened.
-    drafted: Option<String>,
-    drafted_is_full: bool,
+    drafted: Option<Drafted>,
     /// Whether it has, and how many calls were in it.
     unopened: Option<usize>,
     /// Whether the reply is expected to begin with reasoning, whose end has not
@@ -393,8 +393,7 @@ impl Machine {
             behind_call: false,
             last: None,
             message: None,
-            drafted: Some(String::new()),
-            drafted_is_full: false,
+            drafted: Some(Drafted::default()),
             unopened: None,
             expects_end: false,
             has_said: false,

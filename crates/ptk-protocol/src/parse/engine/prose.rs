@@ -12,7 +12,7 @@ use crate::parse::table::{
 use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
-/// What a mark in prose opens, or ends.
+/// What a mark in prose opens.
 #[derive(Debug, Clone, Copy)]
 enum Frame {
     /// Reasoning of this row.
@@ -82,33 +82,8 @@ impl<'a> Work<'a, '_, '_> {
         if !quoted {
             self.leave_message(start, end);
         }
-        let blank = self.machine.line.is_blank();
-        if meaning.reasoning_end && !quoted {
-            match self.ends_reasoning(start, end) {
-                None => {
-                    self.tell(SpanKind::Text, start);
-                    return self.wait(EngineState::Prose);
-                }
-                Some(true) => return self.end_unopened_reasoning(start, end),
-                Some(false) => {}
-            }
-        }
-        if let Some(frame) = self.frame_at(&hit, blank)
-            && !quoted
-        {
-            // In a sentence, words follow behind a space.
-            match self.text.from(end).bytes().next() {
-                None if !blank && !self.text.end => {
-                    self.tell(SpanKind::Text, start);
-                    return self.wait(EngineState::Prose);
-                }
-                Some(b' ') if !blank => {
-                    self.machine.line.name_mark();
-                    self.skip_char(start);
-                    return self.go(EngineState::Prose);
-                }
-                _ => return self.enter(frame, start, end),
-            }
+        if !quoted && let Some(goes_on) = self.frame(&hit) {
+            return goes_on;
         }
         if !quoted && self.machine.message.is_some() {
             if meaning.message == Some(MessageMark::Close) {
@@ -148,7 +123,38 @@ impl<'a> Work<'a, '_, '_> {
         self.go(EngineState::Prose)
     }
 
-    /// What a mark in prose opens or ends, besides calls.
+    /// Handles a mark that opens or ends something besides calls. `None` if this
+    /// one does not.
+    fn frame(&mut self, hit: &Hit<'_>) -> Option<bool> {
+        let Hit { start, end, .. } = *hit;
+        if hit.meaning.reasoning_end {
+            match self.ends_reasoning(start, end) {
+                None => {
+                    self.tell(SpanKind::Text, start);
+                    return Some(self.wait(EngineState::Prose));
+                }
+                Some(true) => return Some(self.end_unopened_reasoning(start, end)),
+                Some(false) => {}
+            }
+        }
+        let blank = self.machine.line.is_blank();
+        let frame = self.frame_at(hit, blank)?;
+        // In a sentence, words follow behind a space.
+        Some(match self.text.from(end).bytes().next() {
+            None if !blank && !self.text.end => {
+                self.tell(SpanKind::Text, start);
+                self.wait(EngineState::Prose)
+            }
+            Some(b' ') if !blank => {
+                self.machine.line.name_mark();
+                self.skip_char(start);
+                self.go(EngineState::Prose)
+            }
+            _ => self.enter(frame, start, end),
+        })
+    }
+
+    /// What a mark in prose opens, besides calls.
     fn frame_at(&self, hit: &Hit<'_>, blank: bool) -> Option<Frame> {
         let meaning = hit.meaning;
         match (meaning.reasoning, meaning.message) {

@@ -19,6 +19,23 @@ const GOES_ON: &str = ")]}>\"'`”’».,;:!?";
 /// How much white space behind a closing mark is examined.
 const MAX_SPACES: usize = 64;
 
+/// The marks and calls at the beginning of a reply: whole stretches, as many as
+/// have room.
+#[derive(Debug, Default)]
+pub(super) struct Drafted {
+    markup: String,
+    is_full: bool,
+}
+
+impl Drafted {
+    fn keep(&mut self, stretch: &str) {
+        self.is_full |= self.markup.len() + stretch.len() > MAX_DRAFTED;
+        if !self.is_full {
+            self.markup.push_str(stretch);
+        }
+    }
+}
+
 impl Work<'_, '_, '_> {
     /// Whether a mark in prose ends reasoning that nothing has opened; `None` if
     /// more text is needed to decide.
@@ -70,7 +87,7 @@ impl Work<'_, '_, '_> {
     /// Ends reasoning that nothing has opened: everything so far is part of it.
     pub(super) fn end_unopened_reasoning(&mut self, start: usize, end: usize) -> bool {
         self.tell(SpanKind::Text, start);
-        let drafted = self.machine.drafted.take().unwrap_or_default();
+        let drafted = self.machine.drafted.take().unwrap_or_default().markup;
         let is_first = self.machine.has_said || self.machine.calls > 0 || !drafted.is_empty();
         if is_first {
             let runs = self.grammar.drafts() == Drafts::Run;
@@ -87,19 +104,14 @@ impl Work<'_, '_, '_> {
         self.go(EngineState::Prose)
     }
 
-    /// Keeps the beginning of what is emitted beside text, as long as it may be
-    /// part of such reasoning: whole stretches.
+    /// Keeps what is emitted beside text, as long as it may be part of such
+    /// reasoning.
     pub(super) fn keep_drafted(&mut self, kind: SpanKind, range: &Range<usize>) {
         let Some(drafted) = &mut self.machine.drafted else {
             return;
         };
-        if kind == SpanKind::Text {
-            return;
-        }
-        let is_full = self.machine.drafted_is_full || drafted.len() + range.len() > MAX_DRAFTED;
-        self.machine.drafted_is_full = is_full;
-        if !is_full {
-            drafted.push_str(self.text.slice(range));
+        if kind != SpanKind::Text {
+            drafted.keep(self.text.slice(range));
         }
     }
 
