@@ -3,6 +3,8 @@
 
 use super::addressed::Tail;
 
+use super::brackets::{Brackets, last_visible, opens};
+
 /// A label that models copy from the transcript; what follows it still starts
 /// the line.
 pub(super) const LABEL: &str = "ASSISTANT:";
@@ -32,7 +34,8 @@ pub(super) fn is_lead(c: char) -> bool {
 pub(super) enum Continues {
     /// Nothing: the line stands alone.
     Nothing,
-    /// A bracket was opened right before, or an element of data stands there.
+    /// A bracket is open since the end of a line, or an element of data stands
+    /// right before.
     Bracket,
     /// A comma or a key stands before, as between the brackets of data, or at
     /// the end of a clause.
@@ -52,6 +55,7 @@ pub(super) struct Line {
     /// The last two characters that are not white space, the later one first;
     /// they may stand on lines before.
     visible: [Option<char>; 2],
+    brackets: Brackets,
     names_marks: bool,
     /// How far the line is indented.
     indent: usize,
@@ -91,20 +95,16 @@ impl Line {
         }
         self.last = Some(last);
         self.tail.push(text);
-        let mut visible = text.chars().rev().filter(|c| !c.is_whitespace());
-        if let Some(later) = visible.next() {
-            let before = visible.next().or(self.visible[0]);
-            self.visible = [Some(later), before];
-        }
+        self.brackets.pass(text, self.visible);
+        self.visible = last_visible(text, self.visible);
     }
 
     /// What the text before the line leaves open, so that what begins the line
     /// may be part of it.
     pub(super) fn continues(&self) -> Continues {
         match self.visible {
-            // A sad face.
-            [Some('('), Some(':')] => Continues::Nothing,
-            [Some('(' | '[' | '{'), _] | [Some(','), Some('}' | ']')] => Continues::Bracket,
+            _ if self.brackets.are_open() || opens(self.visible) => Continues::Bracket,
+            [Some(','), Some('}' | ']')] => Continues::Bracket,
             [Some(','), _] | [Some(':'), Some('"' | '\'')] => Continues::List,
             _ => Continues::Nothing,
         }

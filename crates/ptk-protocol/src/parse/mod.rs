@@ -24,6 +24,7 @@
 //! | `copies` | calls copied from tool results |
 
 mod addressed;
+mod brackets;
 mod copies;
 mod engine;
 mod event;
@@ -34,7 +35,6 @@ mod hold;
 mod line;
 mod marks;
 mod message_marks;
-mod passed;
 mod reader;
 mod reasoning_marks;
 mod reclassify;

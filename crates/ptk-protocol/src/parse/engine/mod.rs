@@ -16,7 +16,6 @@ use super::forged::Forgery;
 use super::grammar::{Drafts, Grammar, Opening};
 use super::hold::{Hold, Item};
 use super::line::Line;
-use super::passed::Passed;
 use super::reader::{Findings, Reader};
 use super::reasoning_marks::OPENED_BY_PROMPT;
 use super::settle::Settler;
@@ -158,7 +157,7 @@ impl Parser {
             let used = self.machine.run(&self.grammar, &self.buffer, false, sink);
             self.buffer.drain(..used);
         }
-        if !self.machine.expects_end {
+        if !self.machine.expects_end && !self.thought.is_empty() {
             self.thought = String::new();
         }
     }
@@ -330,7 +329,6 @@ struct Machine {
     seen: usize,
     state: EngineState,
     line: Line,
-    passed: Passed,
     hold: Option<Hold>,
     calls: usize,
     wasted_bytes: usize,
@@ -385,7 +383,6 @@ impl Machine {
             seen: 0,
             state: EngineState::Prose,
             line: Line::default(),
-            passed: Passed::default(),
             hold: None,
             calls: 0,
             wasted_bytes: 0,

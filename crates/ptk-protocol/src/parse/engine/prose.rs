@@ -99,7 +99,6 @@ impl<'a> Work<'a, '_, '_> {
             return self.stray_mark(&hit);
         }
         let candidates = self.candidates(&hit);
-        let candidates = self.outside_data(&hit, candidates);
         if !candidates.is_empty() && !self.machine.line.is_quotation() {
             self.tell(SpanKind::Text, start);
             let line = self.machine.line;
@@ -401,20 +400,6 @@ impl<'a> Work<'a, '_, '_> {
             .chain(here().filter(|candidate| !exact(candidate)))
             .map(|candidate| candidate.choice)
             .collect()
-    }
-
-    /// The candidates, without those that have no mark of their own if they are
-    /// an element of data that prose has begun.
-    fn outside_data(&mut self, hit: &Hit<'_>, candidates: Candidates) -> Candidates {
-        let is_marked = |candidate: &Candidate| !candidate.is_data();
-        if candidates.is_empty() || hit.candidates().any(is_marked) {
-            return candidates;
-        }
-        self.machine.wasted_bytes += self.machine.passed.len();
-        if self.machine.passed.is_data() {
-            return Candidates::default();
-        }
-        candidates
     }
 
     pub(super) fn ticks_in_prose(&mut self, start: usize, byte: u8) -> bool {

@@ -71,6 +71,10 @@ impl Work<'_, '_, '_> {
                 fenced: fenced != toggles,
             });
         }
+        if meaning.label {
+            self.pass(end);
+            return self.go(same);
+        }
         if meaning.closer && self.machine.hold.is_some() && self.machine.behind_call {
             self.tell(SpanKind::Reasoning, start);
             self.hold_push(Held::draft_mark(start..end));

@@ -15,16 +15,14 @@ use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
 impl Work<'_, '_, '_> {
     /// Moves on to `at`, keeping track of lines.
     pub(super) fn pass(&mut self, at: usize) {
-        let text = self.text.slice(&(self.machine.seen..at));
-        self.machine.line.pass(text);
-        self.machine.passed.push(text);
+        let range = self.machine.seen..at;
+        self.machine.line.pass(self.text.slice(&range));
         self.machine.seen = at;
     }
 
     /// Starts a line behind something that is not prose.
     pub(super) fn begin_line(&mut self) {
         self.machine.line = Line::default();
-        self.machine.passed.clear();
     }
 
     /// Moves on to `at` in prose or reasoning: words end what is behind a call.
