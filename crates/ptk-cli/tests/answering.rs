@@ -1,6 +1,6 @@
 //! Whole runs with a real local model. `PTK_TEST_MODELS` is a folder of models
 //! with Qwen2.5-Coder 0.5B in it, and `PTK_TEST_MODEL` a file with a model that
-//! is too small to call tools; `scripts/test features` provides both.
+//! is too small to call tools; `scripts/test test` provides both.
 
 #![allow(
     clippy::unwrap_used,
@@ -55,7 +55,7 @@ impl Scene {
 
     /// A workspace with the model that ptk pulls by default.
     fn with_default() -> Self {
-        let folder = std::env::var("PTK_TEST_MODELS").expect("run `scripts/test features`");
+        let folder = std::env::var("PTK_TEST_MODELS").expect("run `scripts/test test`");
         let name = "qwen2.5-coder-0.5b";
         let file = format!("{folder}/{name}/{name}-instruct-q4_k_m.gguf");
         Self::with(name, &file)
@@ -123,7 +123,7 @@ impl Scene {
 }
 
 fn small_weights() -> String {
-    std::env::var("PTK_TEST_MODEL").expect("run `scripts/test features`")
+    std::env::var("PTK_TEST_MODEL").expect("run `scripts/test test`")
 }
 
 /// The README's first command.

@@ -1,5 +1,5 @@
 //! llama.cpp's own server with a real model: `ptk` as its client, beside it and
-//! as a gateway. `scripts/test features` installs both; `PTK_TEST_LLAMA_SERVER`
+//! as a gateway. `scripts/test test` installs both; `PTK_TEST_LLAMA_SERVER`
 //! is a Python with the server's package, and `PTK_TEST_MODELS` a folder with
 //! the model.
 
@@ -46,7 +46,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let set = |name| std::env::var(name).expect("run `scripts/test features`");
+        let set = |name| std::env::var(name).expect("run `scripts/test test`");
         let weights = format!(
             "{}/{MODEL}/{MODEL}-instruct-q4_k_m.gguf",
             set("PTK_TEST_MODELS")

@@ -126,6 +126,6 @@ fn here(program: &str) -> PathBuf {
 
 pub(crate) fn installed(place: &str) -> PathBuf {
     let clients = std::env::var_os("PTK_TEST_CLIENTS")
-        .expect("PTK_TEST_CLIENTS does not say where the clients are; run `scripts/test features`, for agents `scripts/long-checks clients`");
+        .expect("PTK_TEST_CLIENTS does not say where the clients are; run `scripts/test test`, for agents `scripts/long-checks clients`");
     Path::new(&clients).join(place)
 }

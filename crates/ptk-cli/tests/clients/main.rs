@@ -1,5 +1,5 @@
 //! The gateway with third-party clients: each talks to the binary, whose model
-//! replays a script and has no API for tools. `scripts/test features` installs
+//! replays a script and has no API for tools. `scripts/test test` installs
 //! the clients, and `PTK_TEST_CLIENTS` says where they are.
 //!
 //! A test runs every scene with one client, because importing the client takes

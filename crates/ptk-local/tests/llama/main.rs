@@ -1,5 +1,5 @@
 //! Answers from real weights. `PTK_TEST_MODEL` says where they are;
-//! `scripts/test features` sees to that.
+//! `scripts/test test` sees to that.
 
 #![allow(
     clippy::unwrap_used,

@@ -9,7 +9,7 @@ use ptk_local::{Local, Settings};
 /// The path of the model's file.
 pub(crate) fn file() -> PathBuf {
     let file = std::env::var_os("PTK_TEST_MODEL");
-    file.expect("set PTK_TEST_MODEL to the weights, or run `scripts/test features`")
+    file.expect("set PTK_TEST_MODEL to the weights, or run `scripts/test test`")
         .into()
 }
 

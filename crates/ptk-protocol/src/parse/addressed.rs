@@ -7,17 +7,20 @@ use crate::dialects::harmony::{MESSAGE, RECIPIENT};
 /// The longest address that is recognised, with a quotation mark before it.
 const LONGEST: usize = 128;
 
-/// The last bytes of the text.
+/// How many bytes are kept, so that few of them have to be moved.
+const ROOM: usize = 2 * LONGEST;
+
+/// The last bytes of the text: at least as many as an address takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tail {
-    bytes: [u8; LONGEST],
+    bytes: [u8; ROOM],
     length: usize,
 }
 
 impl Default for Tail {
     fn default() -> Self {
         Self {
-            bytes: [0; LONGEST],
+            bytes: [0; ROOM],
             length: 0,
         }
     }
@@ -30,17 +33,23 @@ impl Tail {
         let text = text
             .get(text.len().saturating_sub(LONGEST)..)
             .unwrap_or(text);
-        let kept = self.length.min(LONGEST - text.len());
-        self.bytes.copy_within(self.length - kept..self.length, 0);
-        self.length = kept + text.len();
-        if let Some(place) = self.bytes.get_mut(kept..self.length) {
+        if self.length + text.len() > ROOM {
+            let kept = self.length.min(LONGEST - text.len());
+            self.bytes.copy_within(self.length - kept..self.length, 0);
+            self.length = kept;
+        }
+        let end = self.length + text.len();
+        if let Some(place) = self.bytes.get_mut(self.length..end) {
             place.copy_from_slice(text);
+            self.length = end;
         }
     }
 
     /// The character before the address with which the text ends, if it does.
     pub(super) fn before_address(&self) -> Option<char> {
-        let bytes = self.bytes.get(..self.length)?;
+        let bytes = self
+            .bytes
+            .get(self.length.saturating_sub(LONGEST)..self.length)?;
         // The first character may be cut.
         let start = bytes.iter().position(|byte| byte & 0xC0 != 0x80)?;
         let text = std::str::from_utf8(bytes.get(start..)?).ok()?.trim_end();

@@ -67,7 +67,11 @@ impl Line {
         let Some(last) = text.chars().next_back() else {
             return;
         };
-        let tail = match memchr::memrchr(b'\n', text.as_bytes()) {
+        let newline = memchr::memrchr(b'\n', text.as_bytes());
+        if newline.is_some() || self.brackets.are_open() {
+            self.brackets.pass(text, self.visible);
+        }
+        let tail = match newline {
             Some(newline) => {
                 self.length = 0;
                 self.open_ticks = None;
@@ -95,7 +99,6 @@ impl Line {
         }
         self.last = Some(last);
         self.tail.push(text);
-        self.brackets.pass(text, self.visible);
         self.visible = last_visible(text, self.visible);
     }
 
