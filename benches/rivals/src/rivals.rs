@@ -6,12 +6,13 @@ use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use dynamo_parsers_v2::{self as dynamo, UnifiedParserExt as _};
 use llm_json::{RepairOptions, repair_json};
 use memchr::memmem;
 use ptk_protocol::{Event, Grammar, Parser, ToolSpec, json, parse};
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tool_parser::{QwenParser, ToolParser};
+use tool_parser::{ParserFactory, ToolParser};
 
 use crate::inputs::{grammar, pieces, tools};
 
@@ -63,9 +64,8 @@ fn same(found: usize, expected: usize) -> Outcome {
 pub(crate) struct Ptk(Grammar);
 
 impl Ptk {
-    pub(crate) fn fixed() -> Result<Self, Box<dyn Error>> {
-        // `legacy` reads the form where there is no dialect of that name.
-        grammar("hermes").or_else(|_| grammar("legacy")).map(Self)
+    pub(crate) fn fixed(dialect: &str) -> Result<Self, Box<dyn Error>> {
+        grammar(dialect).map(Self)
     }
 
     pub(crate) fn auto() -> Result<Self, Box<dyn Error>> {
@@ -96,34 +96,37 @@ impl Contestant for Ptk {
     }
 }
 
-/// The crate `tool-parser`, with its parser for this form.
+/// The crate `tool-parser`, with its parser for a form.
 pub(crate) struct Theirs {
-    definitions: Value,
+    tools: serde_json::Value,
     /// Kept from one text to the next: it takes longer to build than to use.
-    parser: RefCell<QwenParser>,
+    parser: RefCell<Box<dyn ToolParser>>,
 }
 
 impl Theirs {
-    pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn new(name: &str) -> Result<Self, Box<dyn Error>> {
         let tools = tools()?;
+        let parser = ParserFactory::new().registry().create_parser(name);
         Ok(Self {
-            definitions: tools.iter().map(ToolSpec::function_definition).collect(),
-            parser: RefCell::new(QwenParser::new()),
+            tools: tools.iter().map(ToolSpec::function_definition).collect(),
+            parser: RefCell::new(parser.ok_or("tool-parser has no such parser")?),
         })
     }
 }
 
 impl Contestant for Theirs {
     fn read(&self, text: &str) -> Outcome {
+        let tools: Vec<_> =
+            serde_json::from_value(self.tools.clone()).map_err(|error| error.to_string())?;
         let parser = self.parser.borrow();
-        let (_, calls) =
-            black_box(at_once(parser.parse_complete(text)))?.map_err(|error| error.to_string())?;
+        let (_, calls) = black_box(at_once(parser.parse_complete_with_tools(text, &tools)))?
+            .map_err(|error| error.to_string())?;
         same(calls.len(), expected_calls(text))
     }
 
     fn stream(&self, text: &str) -> Outcome {
         let tools: Vec<_> =
-            serde_json::from_value(self.definitions.clone()).map_err(|error| error.to_string())?;
+            serde_json::from_value(self.tools.clone()).map_err(|error| error.to_string())?;
         let mut parser = self.parser.borrow_mut();
         parser.reset();
         let mut calls = 0;
@@ -141,8 +144,75 @@ impl Contestant for Theirs {
     }
 }
 
+/// The crate `dynamo-parsers-v2`, with its parser for a form.
+pub(crate) struct Dynamo {
+    family: &'static str,
+    tools: Vec<dynamo::Tool>,
+}
+
+impl Dynamo {
+    pub(crate) fn new(family: &'static str) -> Result<Self, Box<dyn Error>> {
+        let tools = tools()?;
+        Ok(Self {
+            family,
+            tools: tools.iter().map(dynamo_tool).collect(),
+        })
+    }
+
+    /// A parser reads one reply: that is how the crate is meant to be used.
+    fn parser(&self) -> Result<Box<dyn dynamo::UnifiedParser>, String> {
+        dynamo::create_unified_parser_for_family(self.family, &self.tools)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// A tool as dynamo takes it.
+pub(crate) fn dynamo_tool(tool: &ToolSpec) -> dynamo::Tool {
+    dynamo::Tool {
+        name: tool.name.clone(),
+        description: Some(tool.description.clone()),
+        parameters: tool.parameters.clone(),
+        strict: None,
+    }
+}
+
+impl Contestant for Dynamo {
+    fn read(&self, text: &str) -> Outcome {
+        let mut parser = self.parser()?;
+        let events = parser
+            .parse_complete(text)
+            .map_err(|error| error.to_string())?;
+        let calls = black_box(events)
+            .iter()
+            .filter(|event| matches!(event, dynamo::UnifiedEvent::ToolCall { .. }))
+            .count();
+        same(calls, expected_calls(text))
+    }
+
+    fn stream(&self, text: &str) -> Outcome {
+        let mut parser = self.parser()?;
+        let mut calls = 0;
+        let mut count = |output: dynamo::UnifiedParserOutput| {
+            for event in black_box(&output.events) {
+                if let dynamo::UnifiedParserEvent::ToolCall(call) = event {
+                    calls += usize::from(call.complete);
+                }
+            }
+        };
+        for piece in pieces(text) {
+            let mut output = dynamo::UnifiedParserOutput::default();
+            parser
+                .parse_into(piece, &mut output)
+                .map_err(|error| error.to_string())?;
+            count(output);
+        }
+        count(parser.finish().map_err(|error| error.to_string())?);
+        same(calls, expected_calls(text))
+    }
+}
+
 /// Runs a future that never waits.
-fn at_once<T>(future: impl Future<Output = T>) -> Result<T, String> {
+pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> Result<T, String> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Ok(value),
         Poll::Pending => Err("it waits".to_owned()),
