@@ -65,7 +65,7 @@ impl Work<'_, '_, '_> {
         let near = rest.get(..floor(rest, MAX_SPACES)).unwrap_or("");
         let behind = near.trim_start_matches([' ', '\t', '\r']);
         let next = match behind.chars().next() {
-            None if near.len() < MAX_SPACES && !self.text.end => return None,
+            None if rest.len() < MAX_SPACES && !self.text.end => return None,
             next => next.filter(|next| *next != '\n'),
         };
         let Some(next) = next else {
