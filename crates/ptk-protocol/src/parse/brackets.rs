@@ -22,23 +22,22 @@ impl Brackets {
     /// Updates the brackets with text that was passed. `visible` are the last two
     /// characters before it that are not white space, the later one first.
     pub(super) fn pass(&mut self, text: &str, visible: [Option<char>; 2]) {
-        let mut rest = text;
-        let mut visible = visible;
-        while !rest.is_empty() {
+        let mut at = 0;
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             if self.open > 0 {
-                let examined = self.examine(rest);
-                let (passed, behind) = rest.split_at_checked(examined).unwrap_or((rest, ""));
-                visible = last_visible(passed, visible);
-                rest = behind;
+                at += self.examine(rest);
                 continue;
             }
             let Some(newline) = memchr::memchr(b'\n', rest.as_bytes()) else {
                 return;
             };
-            let (line, behind) = rest.split_at_checked(newline + 1).unwrap_or((rest, ""));
-            visible = last_visible(line, visible);
-            rest = behind;
-            if opens(visible) {
+            at += newline + 1;
+            // Most lines end with a letter or a stop.
+            let end = newline
+                .checked_sub(1)
+                .and_then(|end| rest.as_bytes().get(end));
+            let may_open = end.is_none_or(|byte| b"([{ \t\r\n".contains(byte));
+            if may_open && opens(last_visible(text.get(..at).unwrap_or(""), visible)) {
                 *self = Self {
                     open: 1,
                     ..Self::default()
