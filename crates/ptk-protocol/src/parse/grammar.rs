@@ -282,11 +282,8 @@ impl Grammar {
 
     /// Whether the text ends with a closing mark.
     pub(super) fn ends_with_closer(&self, text: &str) -> bool {
-        self.inner.table.closers.iter().any(|close| {
-            let start = text.len().checked_sub(close.len());
-            let end = start.and_then(|start| text.as_bytes().get(start..));
-            end.is_some_and(|end| end.eq_ignore_ascii_case(close.as_bytes()))
-        })
+        let mut closers = self.inner.table.closers.iter();
+        closers.any(|close| ends_with(text, close))
     }
 
     /// Whether a dialect closes its sections with just this mark.
@@ -297,7 +294,7 @@ impl Grammar {
 
     /// Finds the first mark in `text` at or behind `from`. `line` describes the
     /// line that `from` lies on.
-    pub(super) fn next(&self, text: &Stretch<'_>, from: usize, line: LineAt) -> Next<'_> {
+    pub(super) fn next(&self, text: &Stretch<'_>, from: usize, line: LineAt<'_>) -> Next<'_> {
         let table = &*self.inner.table;
         let stops = if line.turns {
             &table.stops_with_turns
@@ -305,7 +302,7 @@ impl Grammar {
             &table.stops
         };
         let bytes = text.all.as_bytes();
-        if line.is_blank && stops.lines {
+        if stops.lines && line.line.is_blank() {
             match self.at_line(text, from, stops) {
                 Next::None => {}
                 // A mark that starts with a needle is found below, in its turn.
@@ -326,6 +323,12 @@ impl Grammar {
                         word => word,
                     }
                 }
+                Some(b'<') if !table.addresses.is_empty() => {
+                    match self.address_before(text, from, found, line) {
+                        Next::None => self.mark_at(text, found),
+                        address => address,
+                    }
+                }
                 _ => self.mark_at(text, found),
             };
             if !matches!(next, Next::None) {
@@ -339,18 +342,15 @@ impl Grammar {
         let rest = text.all.get(from..).unwrap_or("");
         self.open_stem(rest, line)
             .max(self.open_tail(rest))
+            .max(self.open_address(rest, line))
             .map_or(Next::None, |length| Next::Partial(bytes.len() - length))
     }
 
     /// Finds the mark whose bracket stands at `at`, behind a word.
     fn word_before(&self, text: &Stretch<'_>, from: usize, at: usize) -> Next<'_> {
-        let before = text.all.as_bytes().get(from..at).unwrap_or_default();
-        let ends_before = |word: &&String| {
-            let start = before.len().checked_sub(word.len());
-            let last = start.and_then(|start| before.get(start..));
-            last.is_some_and(|last| last.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        match self.inner.table.tails.iter().find(ends_before) {
+        let before = text.all.get(from..at).unwrap_or("");
+        let mut tails = self.inner.table.tails.iter();
+        match tails.find(|word| ends_with(before, word)) {
             Some(word) => self.mark_at(text, at - word.len()),
             None => Next::None,
         }
@@ -359,28 +359,45 @@ impl Grammar {
     /// The length of what `text` ends with, if it may become a word that a
     /// bracket makes a mark.
     fn open_tail(&self, text: &str) -> Option<usize> {
-        let bytes = text.as_bytes();
         let tails = self.inner.table.tails.iter();
-        let open = tails.filter_map(|word| {
-            let mut lengths = (1..=word.len().min(bytes.len())).rev();
-            lengths.find(|length| {
-                let last = bytes.get(bytes.len() - length..).unwrap_or_default();
-                let first = word.as_bytes().get(..*length).unwrap_or_default();
-                last.eq_ignore_ascii_case(first)
-            })
-        });
-        open.max()
+        tails.filter_map(|word| open_length(text, word)).max()
+    }
+
+    /// Finds the mark whose `<` stands at `at`, behind a word that starts the line.
+    fn address_before(
+        &self,
+        text: &Stretch<'_>,
+        from: usize,
+        at: usize,
+        line: LineAt<'_>,
+    ) -> Next<'_> {
+        let before = text.all.get(from..at).unwrap_or("");
+        let mut addresses = self.inner.table.addresses.iter();
+        let Some(word) = addresses.find(|word| ends_with(before, word)) else {
+            return Next::None;
+        };
+        let start = at - word.len();
+        if line.is_blank_behind(text.all.get(from..start).unwrap_or("")) {
+            self.mark_at(text, start)
+        } else {
+            Next::None
+        }
+    }
+
+    /// The length of what `text` ends with, if it may become a word at the start
+    /// of a line that `<` makes a mark.
+    fn open_address(&self, text: &str, line: LineAt<'_>) -> Option<usize> {
+        let addresses = self.inner.table.addresses.iter();
+        let length = addresses.filter_map(|word| open_length(text, word)).max()?;
+        let before = text.get(..text.len() - length)?;
+        line.is_blank_behind(before).then_some(length)
     }
 
     /// Finds the word of a result whose first `_` stands at `at`.
     fn word_around(&self, text: &Stretch<'_>, from: usize, at: usize) -> Next<'_> {
-        let before = text.all.as_bytes().get(from..at).unwrap_or_default();
-        let ends_before = |stem: &&String| {
-            let start = before.len().checked_sub(stem.len());
-            let last = start.and_then(|start| before.get(start..));
-            last.is_some_and(|last| last.eq_ignore_ascii_case(stem.as_bytes()))
-        };
-        let Some(stem) = self.inner.table.stems.iter().find(ends_before) else {
+        let before = text.all.get(from..at).unwrap_or("");
+        let mut stems = self.inner.table.stems.iter();
+        let Some(stem) = stems.find(|stem| ends_with(before, stem)) else {
             return Next::None;
         };
         match self.mark_at(text, at - stem.len()) {
@@ -391,7 +408,7 @@ impl Grammar {
 
     /// The length of what `text` ends with, if it may become the stem of a
     /// result's word at the start of a line.
-    fn open_stem(&self, text: &str, line: LineAt) -> Option<usize> {
+    fn open_stem(&self, text: &str, line: LineAt<'_>) -> Option<usize> {
         let letters = text.bytes().rev();
         let length = letters.take_while(u8::is_ascii_alphabetic).count();
         let (before, word) = text.split_at_checked(text.len() - length)?;
@@ -404,7 +421,7 @@ impl Grammar {
         }
         let before = before.trim_end_matches(|c: char| is_lead(c) && c != '\n');
         let starts_line = match before.bytes().next_back() {
-            None => line.is_blank,
+            None => line.line.is_blank(),
             // A colon may end a label.
             Some(last) => last == b'\n' || last == b':',
         };
@@ -668,6 +685,24 @@ impl Grammar {
             Next::None | Next::Mark(_) => MarkAt::None,
         }
     }
+}
+
+/// Whether `text` ends with `word`, letters in any case.
+fn ends_with(text: &str, word: &str) -> bool {
+    let start = text.len().checked_sub(word.len());
+    let last = start.and_then(|start| text.as_bytes().get(start..));
+    last.is_some_and(|last| last.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// How much of the beginning of `word` `text` ends with, letters in any case.
+fn open_length(text: &str, word: &str) -> Option<usize> {
+    let last = text.bytes().next_back()?;
+    // Few places of the word have the right byte.
+    let places = (0..word.len()).zip(word.bytes()).rev();
+    let mut lengths = places
+        .filter(|(_, byte)| byte.eq_ignore_ascii_case(&last))
+        .map(|(place, _)| place + 1);
+    lengths.find(|length| ends_with(text, word.get(..*length).unwrap_or(word)))
 }
 
 enum NamedAt<'g> {

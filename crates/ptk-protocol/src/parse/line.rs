@@ -1,10 +1,6 @@
 //! What is known of the line that is being read: how it starts, and whether
 //! inline code is open on it.
 
-use super::addressed::Tail;
-
-use super::brackets::{Brackets, last_visible, opens};
-
 /// A label that models copy from the transcript; what follows it still starts
 /// the line.
 pub(super) const LABEL: &str = "ASSISTANT:";
@@ -34,8 +30,7 @@ pub(super) fn is_lead(c: char) -> bool {
 pub(super) enum Continues {
     /// Nothing: the line stands alone.
     Nothing,
-    /// A bracket is open since the end of a line, or an element of data stands
-    /// right before.
+    /// A bracket was opened right before, or an element of data stands there.
     Bracket,
     /// A comma or a key stands before, as between the brackets of data, or at
     /// the end of a clause.
@@ -51,11 +46,9 @@ pub(super) struct Line {
     length: usize,
     open_ticks: Option<usize>,
     last: Option<char>,
-    tail: Tail,
     /// The last two characters that are not white space, the later one first;
     /// they may stand on lines before.
     visible: [Option<char>; 2],
-    brackets: Brackets,
     names_marks: bool,
     /// How far the line is indented.
     indent: usize,
@@ -67,11 +60,7 @@ impl Line {
         let Some(last) = text.chars().next_back() else {
             return;
         };
-        let newline = memchr::memrchr(b'\n', text.as_bytes());
-        if newline.is_some() || self.brackets.are_open() {
-            self.brackets.pass(text, self.visible);
-        }
-        let tail = match newline {
+        let tail = match memchr::memrchr(b'\n', text.as_bytes()) {
             Some(newline) => {
                 self.length = 0;
                 self.open_ticks = None;
@@ -98,16 +87,20 @@ impl Line {
             self.length += 1;
         }
         self.last = Some(last);
-        self.tail.push(text);
-        self.visible = last_visible(text, self.visible);
+        let mut visible = text.chars().rev().filter(|c| !c.is_whitespace());
+        if let Some(later) = visible.next() {
+            let before = visible.next().or(self.visible[0]);
+            self.visible = [Some(later), before];
+        }
     }
 
     /// What the text before the line leaves open, so that what begins the line
     /// may be part of it.
     pub(super) fn continues(&self) -> Continues {
         match self.visible {
-            _ if self.brackets.are_open() || opens(self.visible) => Continues::Bracket,
-            [Some(','), Some('}' | ']')] => Continues::Bracket,
+            // A sad face.
+            [Some('('), Some(':')] => Continues::Nothing,
+            [Some('(' | '[' | '{'), _] | [Some(','), Some('}' | ']')] => Continues::Bracket,
             [Some(','), _] | [Some(':'), Some('"' | '\'')] => Continues::List,
             _ => Continues::Nothing,
         }
@@ -158,19 +151,6 @@ impl Line {
     /// The character right before this place.
     pub(super) fn last(&self) -> Option<char> {
         self.last
-    }
-
-    /// The quotation mark that would close the one right before this place, or
-    /// before the address of the message that begins here.
-    pub(super) fn closing_quote(&self) -> Option<char> {
-        match self.tail.before_address().or(self.last)? {
-            '"' => Some('"'),
-            '\'' => Some('\''),
-            '“' => Some('”'),
-            '‘' => Some('’'),
-            '«' => Some('»'),
-            _ => None,
-        }
     }
 
     /// Records that an opening mark on the line turned out to be part of the

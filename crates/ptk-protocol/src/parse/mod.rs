@@ -17,7 +17,7 @@
 //! | `reasoning_marks`, `message_marks` | marks around thoughts, and around messages to the user |
 //! | `frames` | those marks of the tables and of dialects, together |
 //! | `engine` | the state machine: prose, sections, fences, reasoning, calls |
-//! | `line`, `addressed`, `hold` | quotation, and what is held back until it is decided |
+//! | `line`, `addressed`, `brackets`, `dropped`, `hold` | quotation, and what is held back until it is decided |
 //! | `reader` | what a dialect implements |
 //! | `settle` | validation of a call |
 //! | `reply`, `reclassify`, `trace` | the outcome, and why it was read so |
@@ -26,6 +26,7 @@
 mod addressed;
 mod brackets;
 mod copies;
+mod dropped;
 mod engine;
 mod event;
 mod forged;

@@ -377,6 +377,15 @@ pub fn mark_at<S: AsRef<str>>(text: &str, marks: &[S]) -> MarkAt {
     }
 }
 
+/// The first character boundary of `text` at or behind `at`.
+pub(crate) fn ceiling(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
 /// The largest character boundary of `text` that is not behind `at`.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());

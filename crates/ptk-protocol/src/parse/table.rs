@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::forged::{self, Forgery};
 use super::frames::Frames;
-use super::line::LABEL;
+use super::line::{LABEL, Line};
 use super::marks::{Needles, Tree};
 use super::message_marks::{SILENT, USER_MESSAGES};
 use super::reasoning_marks::REASONING;
@@ -128,11 +128,19 @@ pub(super) struct Stretch<'a> {
 
 /// What is known of the line where a search begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LineAt {
-    /// Whether nothing but white space or a label stands on it so far.
-    pub(super) is_blank: bool,
+pub(super) struct LineAt<'m> {
+    pub(super) line: &'m Line,
     /// Whether turns of other roles are looked for.
     pub(super) turns: bool,
+}
+
+impl LineAt<'_> {
+    /// Whether what follows `text` starts a line, a label aside.
+    pub(super) fn is_blank_behind(self, text: &str) -> bool {
+        let mut line = *self.line;
+        line.pass(text);
+        line.is_blank()
+    }
 }
 
 /// The result of a search for marks.
@@ -196,6 +204,8 @@ pub(crate) struct Table {
     /// The words before the bracket that ends some marks, such as `functools[`.
     /// They are found by that bracket.
     pub(super) tails: Vec<String>,
+    /// The words at the start of a line that `<` makes a mark: `to=user`.
+    pub(super) addresses: Vec<String>,
 }
 
 /// The bytes at which a search for marks stops.
@@ -327,6 +337,7 @@ impl Table {
         let mut turns = Vec::new();
         let mut stems = Vec::new();
         let mut tails = Vec::new();
+        let mut addresses = Vec::new();
         let mut lines = named.iter().any(|named| named.before.is_empty());
         for (mark, meaning) in marks.texts.iter().zip(&marks.meanings) {
             let Some(first) = mark.bytes().next() else {
@@ -337,6 +348,11 @@ impl Table {
                 |candidate: &Candidate| candidate.place == TriggerPosition::BehindProse;
             if is_word && meaning.candidates.iter().any(is_behind_prose) {
                 tails.extend(mark.strip_suffix(['[', '{']).map(str::to_owned));
+            }
+            if is_word && let Some((address, _)) = mark.split_once('<') {
+                needles.push(b'<');
+                addresses.push(address.to_owned());
+                continue;
             }
             match (meaning.forgery, mark.split_once('_')) {
                 _ if !is_word => needles.extend([first, first.to_ascii_uppercase()]),
@@ -374,6 +390,7 @@ impl Table {
             quoted_in_messages: Vec::new(),
             frames: Frames::default(),
             tails,
+            addresses,
         }
     }
 }

@@ -144,7 +144,7 @@ impl Work<'_, '_, '_> {
                     }
                 }
                 let hit = Hit { start, end, ..hit };
-                let candidates = self.candidates(&hit);
+                let candidates = self.candidates(&hit, false);
                 if candidates.is_empty() && hit.meaning.closer && has_calls {
                     // The end of a section.
                     self.hold_push(Held::fence_line(start..end));

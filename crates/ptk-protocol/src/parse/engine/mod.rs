@@ -11,6 +11,7 @@ mod unopened;
 
 use std::ops::Range;
 
+use super::dropped::Dropped;
 use super::event::{Event, Reclassified};
 use super::forged::Forgery;
 use super::grammar::{Drafts, Grammar, Opening};
@@ -329,6 +330,9 @@ struct Machine {
     seen: usize,
     state: EngineState,
     line: Line,
+    /// Where the prose at hand started, behind a call or a mark.
+    prose_start: usize,
+    dropped: Dropped,
     hold: Option<Hold>,
     calls: usize,
     wasted_bytes: usize,
@@ -383,6 +387,8 @@ impl Machine {
             seen: 0,
             state: EngineState::Prose,
             line: Line::default(),
+            prose_start: 0,
+            dropped: Dropped::default(),
             hold: None,
             calls: 0,
             wasted_bytes: 0,
@@ -428,6 +434,7 @@ impl Machine {
             _ => {}
         }
         let used = keep - self.base;
+        self.dropped.push(text.slice(&(self.base..keep)));
         self.base = keep;
         used
     }

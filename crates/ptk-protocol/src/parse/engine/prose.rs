@@ -1,8 +1,13 @@
 //! Prose: finds marks, and distinguishes them from quoted ones.
 
+use std::borrow::Cow;
+
 use super::{Back, EngineState, Fence, Quotation, Work, is_run_open, run_length};
 use crate::dialects::{Claim, TriggerPosition};
 
+use crate::parse::addressed::{LONGEST_ADDRESS, before_address};
+use crate::parse::brackets::is_data_open;
+use crate::parse::dropped::MAX_KEPT;
 use crate::parse::hold::Item;
 use crate::parse::line::Continues;
 use crate::parse::message_marks::USER_MESSAGES;
@@ -98,14 +103,15 @@ impl<'a> Work<'a, '_, '_> {
         if meaning.silent.is_some() && !quoted {
             return self.stray_mark(&hit);
         }
-        let candidates = self.candidates(&hit);
+        let in_data = self.is_in_data(&hit);
+        let candidates = self.candidates(&hit, in_data);
         if !candidates.is_empty() && !self.machine.line.is_quotation() {
             self.tell(SpanKind::Text, start);
             let line = self.machine.line;
             let marked = hit
                 .candidates()
                 .any(|candidate| candidate.place == TriggerPosition::Anywhere);
-            let quotation = match (line.open_ticks(), line.closing_quote()) {
+            let quotation = match (line.open_ticks(), self.quote_before()) {
                 (Some(ticks), _) => Quotation::Ticks(ticks),
                 (None, Some(quote)) => Quotation::Mark(quote),
                 (None, None) if !marked && line.continues() == Continues::List => Quotation::Data,
@@ -349,7 +355,7 @@ impl<'a> Work<'a, '_, '_> {
         };
         let from = self.machine.seen - text.base;
         let line = LineAt {
-            is_blank: self.machine.line.is_blank(),
+            line: &self.machine.line,
             turns: self.has_called() || self.grammar.is_transcript(),
         };
         match self.grammar.next(&stretch, from, line) {
@@ -365,13 +371,14 @@ impl<'a> Work<'a, '_, '_> {
 
     /// The dialects that may begin here, unless too many bytes were wasted.
     /// Those that write the mark exactly so come first.
-    pub(super) fn candidates(&self, hit: &Hit<'_>) -> Candidates {
+    /// `in_data`: whether prose has begun data that goes on.
+    pub(super) fn candidates(&self, hit: &Hit<'_>, in_data: bool) -> Candidates {
         let blank = self.machine.line.is_blank();
         if self.is_weary() {
             return Candidates::default();
         }
         // An element of data, or an argument.
-        let in_bracket = self.machine.line.continues() == Continues::Bracket;
+        let in_bracket = in_data || self.machine.line.continues() == Continues::Bracket;
         let quoted_dialects = match self.machine.message {
             Some(family) => self.grammar.quoted_in_message(family),
             None => &[],
@@ -400,6 +407,40 @@ impl<'a> Work<'a, '_, '_> {
             .chain(here().filter(|candidate| !exact(candidate)))
             .map(|candidate| candidate.choice)
             .collect()
+    }
+
+    /// Whether a mark that may begin a value stands in data that prose has begun.
+    fn is_in_data(&mut self, hit: &Hit<'_>) -> bool {
+        if !hit.candidates().any(Candidate::is_data) {
+            return false;
+        }
+        let prose = self.prose_before(hit.start, MAX_KEPT);
+        let (length, is_open) = (prose.len(), is_data_open(&prose));
+        self.machine.wasted_bytes += length;
+        is_open
+    }
+
+    /// The quotation mark that would close the one right before this place, or
+    /// before the address of the message that begins here.
+    pub(super) fn quote_before(&self) -> Option<char> {
+        let prose = self.prose_before(self.machine.seen, LONGEST_ADDRESS);
+        match before_address(&prose).or_else(|| self.machine.line.last())? {
+            '"' => Some('"'),
+            '\'' => Some('\''),
+            '“' => Some('”'),
+            '‘' => Some('’'),
+            '«' => Some('»'),
+            _ => None,
+        }
+    }
+
+    /// The prose before `at`, its last `most` bytes.
+    fn prose_before(&self, at: usize, most: usize) -> Cow<'a, str> {
+        let start = self.machine.prose_start;
+        let text = self.text.slice(&(start.max(self.text.base)..at));
+        self.machine
+            .dropped
+            .before(text, most.min(at.saturating_sub(start)))
     }
 
     pub(super) fn ticks_in_prose(&mut self, start: usize, byte: u8) -> bool {

@@ -46,9 +46,7 @@ impl Work<'_, '_, '_> {
             self.machine.expects_end = false;
             return self.go(EngineState::Prose);
         }
-        let line = &self.machine.line;
-        let is_quoted = fenced || line.open_ticks().is_some();
-        let is_quotation = line.is_quotation() || line.closing_quote().is_some();
+        let is_quoted = fenced || self.machine.line.open_ticks().is_some();
         let opens_message = matches!(meaning.message, Some(MessageMark::Open(_, place))
             if place == TriggerPosition::Anywhere || self.machine.line.is_blank());
         if !is_quoted && (opens_message || Frames::is_left_at(tag, mark)) {
@@ -81,7 +79,9 @@ impl Work<'_, '_, '_> {
             self.leave(end);
             return self.go(same);
         }
-        let candidates = self.candidates(&hit);
+        let candidates = self.candidates(&hit, false);
+        let is_quotation = !candidates.is_empty()
+            && (self.machine.line.is_quotation() || self.quote_before().is_some());
         let quoted = is_quoted || is_quotation || self.grammar.drafts() == Drafts::Ignore;
         if candidates.is_empty() || quoted {
             if !candidates.is_empty() {

@@ -23,6 +23,7 @@ impl Work<'_, '_, '_> {
     /// Starts a line behind something that is not prose.
     pub(super) fn begin_line(&mut self) {
         self.machine.line = Line::default();
+        self.machine.prose_start = self.machine.seen;
     }
 
     /// Moves on to `at` in prose or reasoning: words end what is behind a call.
