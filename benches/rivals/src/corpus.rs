@@ -15,6 +15,7 @@ use tool_parser::ParserFactory;
 
 use crate::inputs::pieces;
 use crate::rivals::{at_once, dynamo_tool};
+use crate::same::same;
 
 type Failure = Box<dyn Error>;
 
@@ -31,7 +32,7 @@ struct Row {
 /// A call: its name and arguments.
 type Call = (String, Value);
 
-/// What somebody read.
+/// What a parser read.
 #[derive(Default)]
 struct Read {
     calls: Vec<Call>,
@@ -212,25 +213,6 @@ fn verdict(row: &Row, read: &Read) -> Verdict {
         Verdict::Leaked
     } else {
         Verdict::Right
-    }
-}
-
-/// Whether two values are the same, numbers by their value.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            left == right || left.as_f64() == right.as_f64()
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| same(l, r))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, l)| right.get(key).is_some_and(|r| same(l, r)))
-        }
-        _ => left == right,
     }
 }
 

@@ -3,8 +3,9 @@
 //! Every contestant reads the form that most models write, JSON between
 //! `<tool_call>` tags; those who have no parser for it, and the others again,
 //! read the same calls as Qwen3-Coder writes them. `rivals speed` measures only
-//! this, `rivals FOLDER` only how right the replies of a corpus are read. What is called the limit does nothing but the least
-//! that has to be done: find the mark, read the JSON strictly.
+//! this, `rivals FOLDER` only how right the replies of a corpus are read. What is
+//! called the limit does nothing but the least that has to be done: find the
+//! mark, read the JSON strictly.
 
 mod corpus;
 #[path = "../../../crates/ptk-protocol/benches/inputs/mod.rs"]
@@ -12,6 +13,8 @@ mod inputs;
 #[path = "../../../crates/ptk-protocol/benches/measure/mod.rs"]
 mod measure;
 mod rivals;
+#[path = "../../../crates/ptk-protocol/examples/corpus/same.rs"]
+mod same;
 
 use std::error::Error;
 use std::path::Path;

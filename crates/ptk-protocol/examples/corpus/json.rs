@@ -5,7 +5,8 @@ use std::path::Path;
 use ptk_protocol::json::repair;
 use serde_json::Value;
 
-use crate::{Outcome, Tally, rows, same};
+use crate::same::same;
+use crate::{Outcome, Tally, rows};
 
 /// Repairs every line and compares the value.
 pub(crate) fn run(file: &Path) -> Outcome<()> {

@@ -12,6 +12,7 @@ mod corrupt;
 mod cuts;
 mod json;
 mod random;
+mod same;
 mod written;
 
 use std::collections::BTreeMap;
@@ -131,23 +132,4 @@ fn percent(part: usize, whole: usize) -> String {
         return "-".to_owned();
     }
     format!("{:.2} %", part as f64 * 100.0 / whole as f64)
-}
-
-/// Whether two values are the same, numbers by their value.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            left == right || left.as_f64() == right.as_f64()
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| same(l, r))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, l)| right.get(key).is_some_and(|r| same(l, r)))
-        }
-        _ => left == right,
-    }
 }

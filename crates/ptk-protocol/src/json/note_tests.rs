@@ -1,36 +1,6 @@
-//! Notes behind values, and texts that are full of what could be one.
-
-use std::time::Duration;
-
-use cpu_time::ThreadTime;
+//! Notes behind values.
 
 use super::repair;
-
-#[test]
-fn texts_full_of_notes_take_linear_time() {
-    const LENGTH: usize = 1 << 18;
-    for (start, piece) in [
-        ("{'a': '", "don't "),
-        ("{'a': '", "a'b "),
-        ("{\"a\": '", "a'b "),
-        ("{a: '", "it's 'a' "),
-        ("[", "(a) "),
-        ("[", "(a "),
-        ("{a: ", "(b) "),
-        ("{a: 1 ", "1'a "),
-        ("{a: ", "1'a "),
-        ("[", "\"a\" (b "),
-        ("{", "\"a\": \"b\" c'd "),
-        ("{", "\"a\": \"b\", c'd "),
-    ] {
-        let text = format!("{start}{}", piece.repeat(LENGTH / piece.len()));
-        let began = ThreadTime::now();
-        let _ = repair(&text);
-        let took = began.elapsed();
-        // Linear: well below a second without optimisation. Quadratic: minutes.
-        assert!(took < Duration::from_secs(20), "{start}{piece}: {took:?}");
-    }
-}
 
 #[test]
 fn a_long_note_is_left_out() {
