@@ -106,9 +106,12 @@ need_gungraun() {
 # install_packages NAME…: with the system's package manager.
 install_packages() {
     command -v apt-get >/dev/null || fail "missing: $*; install them with the system's package manager"
-    say "Installing $* (once)"
     local as_root=(env)
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo env)
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "missing: $*; install them as root: apt-get install $*"
+        as_root=(sudo env)
+    fi
+    say "Installing $* (once)"
     local install=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive
         apt-get install --yes --quiet --no-install-recommends "$@")
     # A new machine has no list of packages yet.
