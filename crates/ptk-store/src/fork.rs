@@ -1,7 +1,7 @@
 //! Forks a session: begins another one with the same first entries.
 
-use crate::copying::{Copying, PAGE};
-use crate::{Fork, NewEntry, SessionId, SessionImported, Store, StoreError, Stretch};
+use crate::copying::PAGE;
+use crate::{Beginning, Fork, NewEntry, SessionId, SessionImported, Store, StoreError, Stretch};
 
 /// How many turns of a session a fork takes along.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,23 +71,34 @@ pub async fn fork(
     let Some(cut) = find_cut(store, session, turns).await? else {
         return Ok(None);
     };
+    // Entries name each other by their numbers, which stay the same. So the
+    // entry that says where they come from stands behind them.
+    let fork = NewEntry::new(Fork {
+        session: session.clone(),
+        through: cut.through,
+        turns: cut.turns,
+    });
+    // The mark stands at the end of what was imported, and may not be copied
+    // along.
+    let imported = store.session(session).await?.and_then(|it| it.imported);
+    let imported = imported.map(|it| {
+        let through = it.through.min(cut.through);
+        NewEntry::new(SessionImported { through })
+    });
+    let behind = imported.into_iter().chain([fork]).collect();
+    let beginning = Beginning {
+        session: session.clone(),
+        through: cut.through,
+    };
     let into = SessionId::new();
-    match copy(store, session, &cut, &into).await {
-        Ok(entries) => {
-            store.release(&into).await?;
-            Ok(Some(Forked {
-                session: into,
-                entries,
-                turns: cut.turns,
-                is_open_turn_left: cut.is_open_behind,
-            }))
-        }
-        Err(error) => {
-            // The first error is the one to report.
-            drop(store.delete(&into).await);
-            Err(error)
-        }
-    }
+    let copied = store.copy(beginning, &into, behind).await?;
+    store.release(&into).await?;
+    Ok(Some(Forked {
+        session: into,
+        entries: copied.last,
+        turns: cut.turns,
+        is_open_turn_left: cut.is_open_behind,
+    }))
 }
 
 /// Where the common beginning ends.
@@ -145,7 +156,7 @@ async fn find_cut(
     match turns {
         _ if last == 0 => Ok(None),
         Turns::All if ended == 0 && open.is_some() => refuse(
-            "none of its turns has ended; let the one that is open come to its end, or stop it"
+            "none of its turns has ended; resume the one that is open, or go on with another prompt"
                 .to_owned(),
         ),
         Turns::First(most) if ended < most => refuse(format!(
@@ -157,44 +168,4 @@ async fn find_cut(
             is_open_behind: open.is_some(),
         })),
     }
-}
-
-/// Copies the beginning under the same numbers, as entries name each other by
-/// them. So the entry that says where they come from stands behind them.
-async fn copy(
-    store: &dyn Store,
-    from: &SessionId,
-    cut: &Cut,
-    into: &SessionId,
-) -> Result<u64, StoreError> {
-    let mut copying = Copying::new(store);
-    let mut last = 0;
-    while last < cut.through {
-        let stretch = Stretch {
-            before: cut.through.saturating_add(1),
-            ..Stretch::after(last, PAGE)
-        };
-        let page = store.read(from, stretch).await?;
-        let Some(end) = page.last() else { break };
-        last = end.seq;
-        for entry in page {
-            let size = entry.size();
-            copying.push(into, entry.into(), size).await?;
-        }
-    }
-    let fork = NewEntry::new(Fork {
-        session: from.clone(),
-        through: cut.through,
-        turns: cut.turns,
-    });
-    // The mark stands at the end of what was imported, and may not have been
-    // copied along.
-    let imported = store.session(from).await?.and_then(|it| it.imported);
-    let imported = imported.map(|it| {
-        let through = it.through.min(cut.through);
-        NewEntry::new(SessionImported { through })
-    });
-    copying
-        .end_with(into, imported.into_iter().chain([fork]))
-        .await
 }

@@ -111,7 +111,7 @@ pub use overview::Overview;
 pub use ptk_events::Redaction;
 pub use retention::{Removed, Retention};
 pub use sqlite::SqliteStore;
-pub use store::{Appended, Checked, Hit, Listing, Pending, Search, Store, Stretch};
+pub use store::{Appended, Beginning, Checked, Hit, Listing, Pending, Search, Store, Stretch};
 pub use title::{rename, titled};
 pub use transcript::{
     Call, CallState, Content, Item, ModelReply, Next, Transcript, Window, resume,

@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::future::{FutureExt as _, ready};
 
 use crate::redact::{Prepared, prepare};
-use crate::store::{MAX_STRETCH_BYTES, Pending};
+use crate::store::{MAX_STRETCH_BYTES, Pending, already_there};
 use crate::words::Words;
 use crate::{
-    Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
-    Store, StoreError, Stretch, Writer, time,
+    Appended, Beginning, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search,
+    SessionId, Store, StoreError, Stretch, Writer, time,
 };
 
 /// A store in memory.
@@ -27,6 +27,28 @@ pub struct MemoryStore {
 struct Session {
     overview: Overview,
     log: Vec<Entry>,
+}
+
+impl Session {
+    fn new(id: &SessionId) -> Self {
+        Self {
+            overview: Overview::new(id.clone()),
+            log: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, entry: Prepared) {
+        let seq = self.overview.entries + 1;
+        let ts = time::from_millis(entry.ts);
+        self.overview.absorb(seq, ts, &entry.kind);
+        self.log.push(Entry {
+            session: self.overview.id.clone(),
+            seq,
+            ts,
+            correlation: entry.correlation,
+            body: entry.body,
+        });
+    }
 }
 
 impl MemoryStore {
@@ -48,10 +70,7 @@ impl MemoryStore {
     }
 
     fn append_now(&self, id: &SessionId, entries: Vec<NewEntry>) -> Result<Appended, StoreError> {
-        let entries: Vec<Prepared> = entries
-            .into_iter()
-            .map(|entry| prepare(&self.redaction, entry))
-            .collect::<Result<_, _>>()?;
+        let entries = self.prepared(entries)?;
         let mut sessions = self.lock();
         if entries.is_empty() {
             let last = sessions
@@ -62,27 +81,48 @@ impl MemoryStore {
                 last,
             });
         }
-        let session = sessions.entry(id.clone()).or_insert_with(|| Session {
-            overview: Overview::new(id.clone()),
-            log: Vec::new(),
-        });
+        let session = sessions.entry(id.clone());
+        let session = session.or_insert_with(|| Session::new(id));
         let first = session.overview.entries + 1;
         for entry in entries {
-            let seq = session.overview.entries + 1;
-            let ts = time::from_millis(entry.ts);
-            session.overview.absorb(seq, ts, &entry.kind);
-            session.log.push(Entry {
-                session: id.clone(),
-                seq,
-                ts,
-                correlation: entry.correlation,
-                body: entry.body,
-            });
+            session.push(entry);
         }
         Ok(Appended {
             first,
             last: session.overview.entries,
         })
+    }
+
+    fn copy_now(
+        &self,
+        beginning: &Beginning,
+        into: &SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Result<Appended, StoreError> {
+        let behind = self.prepared(behind)?;
+        let mut sessions = self.lock();
+        if sessions.contains_key(into) {
+            return Err(already_there(&beginning.session, into));
+        }
+        let mut session = Session::new(into);
+        let original = sessions.get(&beginning.session);
+        let entries = original.map_or(&[][..], |original| &original.log).iter();
+        for entry in entries.take_while(|entry| entry.seq <= beginning.through) {
+            session.push(entry.clone().into());
+        }
+        for entry in behind {
+            session.push(entry);
+        }
+        let last = session.overview.entries;
+        sessions.insert(into.clone(), session);
+        Ok(Appended { first: 1, last })
+    }
+
+    fn prepared(&self, entries: Vec<NewEntry>) -> Result<Vec<Prepared>, StoreError> {
+        let entries = entries.into_iter();
+        entries
+            .map(|entry| prepare(&self.redaction, entry))
+            .collect()
     }
 
     fn read_now(&self, id: &SessionId, stretch: Stretch) -> Vec<Entry> {
@@ -180,6 +220,15 @@ impl Store for MemoryStore {
         entries: Vec<NewEntry>,
     ) -> Pending<'a, Appended> {
         async move { self.append_now(session, entries) }.boxed()
+    }
+
+    fn copy<'a>(
+        &'a self,
+        beginning: Beginning,
+        into: &'a SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Pending<'a, Appended> {
+        async move { self.copy_now(&beginning, into, behind) }.boxed()
     }
 
     fn read<'a>(&'a self, session: &'a SessionId, stretch: Stretch) -> Pending<'a, Vec<Entry>> {

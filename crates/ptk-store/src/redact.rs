@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptk_events::{Correlation, Redaction};
 use serde_json::value::RawValue;
 
-use crate::{Body, EntryKind, MAX_ENTRY, NewEntry, StoreError};
+use crate::{Body, Entry, EntryKind, MAX_ENTRY, NewEntry, StoreError};
 
 /// Prepares an entry for writing. Every string of it but the names of fields is
 /// passed through the redaction.
@@ -43,6 +43,18 @@ pub(crate) struct Prepared {
     pub(crate) correlation: Correlation,
     pub(crate) body: Body,
     pub(crate) kind: Arc<EntryKind>,
+}
+
+/// An entry that was written before.
+impl From<Entry> for Prepared {
+    fn from(entry: Entry) -> Self {
+        Self {
+            ts: crate::time::to_millis(entry.ts),
+            correlation: entry.correlation,
+            kind: Arc::new(EntryKind::of_body(&entry.body)),
+            body: entry.body,
+        }
+    }
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]

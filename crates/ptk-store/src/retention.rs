@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::{Listing, SessionId, Store, StoreError};
+use crate::{Listing, Overview, SessionId, Store, StoreError};
 
 /// How many sessions are read at once.
 const PAGE: usize = 200;
@@ -22,10 +22,11 @@ const PAGE: usize = 200;
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Retention {
     max_age: Option<Duration>,
     max_sessions: Option<u64>,
+    workspace: Option<String>,
 }
 
 /// The result of applying a retention.
@@ -58,7 +59,15 @@ impl Retention {
         self
     }
 
-    /// Returns the sessions that are not to be kept.
+    /// Keeps everything in other workspaces, and counts it for nothing.
+    #[must_use]
+    pub fn in_workspace(mut self, folder: impl Into<String>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// Returns the sessions that are not to be kept, those that were last
+    /// written to first.
     ///
     /// # Errors
     ///
@@ -67,22 +76,26 @@ impl Retention {
         &self,
         store: &dyn Store,
         now: SystemTime,
-    ) -> Result<Vec<SessionId>, StoreError> {
+    ) -> Result<Vec<Overview>, StoreError> {
         let mut chosen = Vec::new();
         let mut seen = 0;
-        let mut listing = Listing::new(PAGE);
+        let first = Listing {
+            workspace: self.workspace.clone(),
+            ..Listing::new(PAGE)
+        };
+        let mut listing = first.clone();
         loop {
             let page = store.sessions(listing).await?;
             let Some(last) = page.last() else {
                 return Ok(chosen);
             };
-            listing = Listing::new(PAGE).after(last);
+            listing = first.clone().after(last);
             for session in page {
                 seen += 1;
                 let age = now.duration_since(session.updated).unwrap_or_default();
                 let is_too_old = self.max_age.is_some_and(|most| age > most);
                 if is_too_old || self.max_sessions.is_some_and(|most| seen > most) {
-                    chosen.push(session.id);
+                    chosen.push(session);
                 }
             }
         }
@@ -96,9 +109,9 @@ impl Retention {
     pub async fn apply(&self, store: &dyn Store, now: SystemTime) -> Result<Removed, StoreError> {
         let mut removed = Removed::default();
         for session in self.chosen(store, now).await? {
-            match store.delete(&session).await {
-                Ok(_) => removed.deleted.push(session),
-                Err(StoreError::Held { .. }) => removed.in_use.push(session),
+            match store.delete(&session.id).await {
+                Ok(_) => removed.deleted.push(session.id),
+                Err(StoreError::Held { .. }) => removed.in_use.push(session.id),
                 Err(error) => return Err(error),
             }
         }

@@ -30,6 +30,16 @@ pub trait Store: Send + Sync + fmt::Debug {
         entries: Vec<NewEntry>,
     ) -> Pending<'a, Appended>;
 
+    /// Begins a session with the entries of another one up to a number, word for
+    /// word and under the same numbers, and with more entries behind them: all
+    /// of them or none.
+    fn copy<'a>(
+        &'a self,
+        beginning: Beginning,
+        into: &'a SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Pending<'a, Appended>;
+
     /// Reads a stretch of a session's log, in order. It may be shorter than
     /// requested if entries are large; only an empty one means that there are
     /// no more.
@@ -68,6 +78,23 @@ pub struct Appended {
     pub first: u64,
     /// The number of the last entry; before the first if there were none.
     pub last: u64,
+}
+
+/// The beginning of a session's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    /// The session.
+    pub session: SessionId,
+    /// The number of the last entry.
+    pub through: u64,
+}
+
+/// The error if a session that is to begin as a copy exists.
+pub(crate) fn already_there(from: &SessionId, into: &SessionId) -> StoreError {
+    StoreError::NotForked {
+        session: from.clone(),
+        reason: format!("there is a session {into} already"),
+    }
 }
 
 /// A stretch of a session's log.

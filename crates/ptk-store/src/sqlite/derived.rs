@@ -81,7 +81,7 @@ pub(super) fn rebuild(place: &Place, connection: &Connection) -> Result<(), Stor
     let mut overview: Option<Overview> = None;
     let keep =
         |overview: Option<Overview>| overview.map_or(Ok(()), |overview| put(connection, &overview));
-    rows::each(place, connection, None, |entry| {
+    rows::each(place, connection, |entry| {
         if overview
             .as_ref()
             .is_none_or(|known| known.id != entry.session)

@@ -159,7 +159,7 @@ impl Place {
         }
         let mut last: Option<(SessionId, u64)> = None;
         let mut has_gap = false;
-        let read = rows::each(self, connection, None, |entry| {
+        let read = rows::each(self, connection, |entry| {
             let known = last.take().filter(|(session, _)| *session == entry.session);
             has_gap |= entry.seq != known.map_or(0, |(_, seq)| seq) + 1;
             last = Some((entry.session, entry.seq));

@@ -13,8 +13,9 @@ use super::schema;
 use super::writers::Pen;
 use super::{derived, failure, rows};
 use crate::redact::Prepared;
+use crate::store::already_there;
 use crate::words::SPOKEN;
-use crate::{Appended, Overview, SessionId, StoreError};
+use crate::{Appended, Beginning, Overview, SessionId, StoreError};
 
 /// How many overviews are kept in memory. Others are read again.
 const MAX_KNOWN: usize = 1000;
@@ -162,12 +163,7 @@ impl Ledger {
             };
             let first = overview.entries + 1;
             for entry in &append.entries {
-                let seq = overview.entries + 1;
-                let position = rows::insert(&transaction, session, seq, entry).map_err(failed)?;
-                if SPOKEN.contains(&entry.body.kind()) {
-                    derived::index(&transaction, position).map_err(failed)?;
-                }
-                overview.absorb(seq, crate::time::from_millis(entry.ts), &entry.kind);
+                insert(&transaction, overview, entry).map_err(failed)?;
             }
             let last = overview.entries;
             outcomes.push(Ok(Appended { first, last }));
@@ -185,6 +181,51 @@ impl Ledger {
         let bytes: usize = entries.map(|entry| entry.body.json().len()).sum();
         self.unsettled += TRANSACTION + bytes;
         Ok(outcomes)
+    }
+
+    /// Begins a session with the first entries of another one and these behind
+    /// them.
+    pub(super) fn copy(
+        &mut self,
+        beginning: &Beginning,
+        into: &SessionId,
+        behind: &[Prepared],
+    ) -> Result<Appended, StoreError> {
+        self.guarded(|ledger| ledger.try_copy(beginning, into, behind))
+    }
+
+    fn try_copy(
+        &mut self,
+        beginning: &Beginning,
+        into: &SessionId,
+        behind: &[Prepared],
+    ) -> Result<Appended, StoreError> {
+        let place = &*self.place;
+        let failed = |error| failure::of_database(place.path(), &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        schema::known(place, schema::version(&transaction).map_err(failed)?)?;
+        self.pen.hold(place, &transaction, into)?;
+        let mut copy = overview(place, &transaction, into)?;
+        if copy.entries > 0 {
+            return Err(already_there(&beginning.session, into));
+        }
+        let mut bytes = 0;
+        rows::beginning(place, &transaction, beginning, |entry| {
+            bytes += entry.size();
+            insert(&transaction, &mut copy, &entry.into()).map_err(failed)
+        })?;
+        for entry in behind {
+            insert(&transaction, &mut copy, entry).map_err(failed)?;
+        }
+        derived::put(&transaction, &copy).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        self.unsettled += TRANSACTION + bytes;
+        let last = copy.entries;
+        self.known.insert(into.clone(), copy);
+        Ok(Appended { first: 1, last })
     }
 
     /// Removes a session, also from free pages and the -wal file.
@@ -307,6 +348,21 @@ impl Drop for Ledger {
     }
 }
 
+/// Inserts the next entry of a session.
+fn insert(
+    connection: &Connection,
+    overview: &mut Overview,
+    entry: &Prepared,
+) -> rusqlite::Result<()> {
+    let seq = overview.entries + 1;
+    let position = rows::insert(connection, &overview.id, seq, entry)?;
+    if SPOKEN.contains(&entry.body.kind()) {
+        derived::index(connection, position)?;
+    }
+    overview.absorb(seq, crate::time::from_millis(entry.ts), &entry.kind);
+    Ok(())
+}
+
 /// The overview of a session. If the stored one disagrees with the log, it is
 /// computed from the log.
 fn overview(
@@ -325,7 +381,11 @@ fn overview(
         _ => tracing::warn!(%session, "the overview did not agree with the log"),
     }
     let mut overview = Overview::new(session.clone());
-    rows::each(place, connection, Some(session), |entry| {
+    let whole = Beginning {
+        session: session.clone(),
+        through: last.unsigned_abs(),
+    };
+    rows::beginning(place, connection, &whole, |entry| {
         overview.absorb(entry.seq, entry.ts, &entry.kind());
         Ok(())
     })?;

@@ -31,8 +31,8 @@ use tokio::sync::oneshot;
 use crate::redact::{Prepared, prepare};
 use crate::store::Pending;
 use crate::{
-    Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
-    Store, StoreError, Stretch, Writer,
+    Appended, Beginning, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search,
+    SessionId, Store, StoreError, Stretch, Writer,
 };
 use inspection::{Found, Wanted};
 use ledger::{Append, Ledger};
@@ -164,6 +164,12 @@ impl SqliteStore {
         })
     }
 
+    fn prepared(&self, entries: Vec<NewEntry>) -> Result<Vec<Prepared>, StoreError> {
+        let redaction = &self.inner.redaction;
+        let entries = entries.into_iter();
+        entries.map(|entry| prepare(redaction, entry)).collect()
+    }
+
     /// Runs `work` on the writer thread.
     fn change<T: Send + 'static>(
         &self,
@@ -233,11 +239,7 @@ impl Store for SqliteStore {
         entries: Vec<NewEntry>,
     ) -> Pending<'a, Appended> {
         async move {
-            let redaction = &self.inner.redaction;
-            let entries: Vec<Prepared> = entries
-                .into_iter()
-                .map(|entry| prepare(redaction, entry))
-                .collect::<Result<_, _>>()?;
+            let entries = self.prepared(entries)?;
             let (done, result) = oneshot::channel();
             let append = Append {
                 session: session.clone(),
@@ -246,6 +248,21 @@ impl Store for SqliteStore {
             };
             self.writer()?.send(Request::Append(append)).await;
             result.await.map_err(|_| self.inner.place.closed())?
+        }
+        .boxed()
+    }
+
+    fn copy<'a>(
+        &'a self,
+        beginning: Beginning,
+        into: &'a SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Pending<'a, Appended> {
+        async move {
+            let behind = self.prepared(behind)?;
+            let into = into.clone();
+            self.change(move |ledger| ledger.copy(&beginning, &into, &behind))
+                .await
         }
         .boxed()
     }

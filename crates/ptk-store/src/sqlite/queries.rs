@@ -166,7 +166,7 @@ pub(super) fn check(place: &Place, connection: &Connection) -> Result<Checked, S
         }
     }
     let mut last: Option<(SessionId, u64)> = None;
-    let looked = rows::each(place, connection, None, |entry| {
+    let looked = rows::each(place, connection, |entry| {
         let expected = match &last {
             Some((session, seq)) if *session == entry.session => seq + 1,
             _ => {

@@ -1,13 +1,13 @@
 //! Converts between rows of the log and entries.
 
 use ptk_events::{CallId, Correlation};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 use serde_json::value::RawValue;
 
 use super::failure;
 use super::place::Place;
 use crate::redact::Prepared;
-use crate::{Body, Entry, SessionId, StoreError, time};
+use crate::{Beginning, Body, Entry, SessionId, StoreError, time};
 
 /// The columns, in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -100,23 +100,39 @@ pub(super) fn entry(place: &Place, row: &Row<'_>) -> Result<Entry, StoreError> {
     })
 }
 
-/// Calls a function with every entry of the log, or of one session, session by
-/// session and in order.
+/// Calls a function with every entry of the log, session by session and in order.
 pub(super) fn each(
     place: &Place,
     connection: &Connection,
-    session: Option<&SessionId>,
+    visit: impl FnMut(Entry) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM log ORDER BY session, seq");
+    visit_rows(place, connection, &sql, [], visit)
+}
+
+/// Calls a function with the first entries of a session, in order.
+pub(super) fn beginning(
+    place: &Place,
+    connection: &Connection,
+    beginning: &Beginning,
+    visit: impl FnMut(Entry) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM log WHERE session = ?1 AND seq <= ?2 ORDER BY seq");
+    let through = i64::try_from(beginning.through).unwrap_or(i64::MAX);
+    let params = params![beginning.session.as_str(), through];
+    visit_rows(place, connection, &sql, params, visit)
+}
+
+fn visit_rows(
+    place: &Place,
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
     mut visit: impl FnMut(Entry) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let failed = |error| failure::of_database(place.path(), &error);
-    let sql = match session {
-        Some(_) => format!("SELECT {COLUMNS} FROM log WHERE session = ?1 ORDER BY seq"),
-        None => format!("SELECT {COLUMNS} FROM log WHERE ?1 IS NULL ORDER BY session, seq"),
-    };
-    let mut statement = connection.prepare(&sql).map_err(failed)?;
-    let mut rows = statement
-        .query([session.map(SessionId::as_str)])
-        .map_err(failed)?;
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query(params).map_err(failed)?;
     while let Some(row) = rows.next().map_err(failed)? {
         visit(entry(place, row)?)?;
     }

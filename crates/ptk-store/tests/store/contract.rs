@@ -287,13 +287,16 @@ async fn what_is_too_old_or_too_much_is_removed() {
                 .deleted
                 .is_empty()
         );
-        let removed = forever
-            .no_older_than(7 * day)
-            .apply(&*store, now)
-            .await
-            .unwrap();
+        let elsewhere = Retention::forever()
+            .in_workspace("/elsewhere")
+            .no_more_than(0);
+        let removed = elsewhere.apply(&*store, now).await.unwrap();
+        assert_eq!(removed.deleted, []);
+        let week = Retention::forever().no_older_than(7 * day);
+        let removed = week.apply(&*store, now).await.unwrap();
         assert_eq!(removed.deleted, [id("age8"), id("age9")]);
-        let removed = forever.no_more_than(5).apply(&*store, now).await.unwrap();
+        let five = Retention::forever().no_more_than(5);
+        let removed = five.apply(&*store, now).await.unwrap();
         assert_eq!(removed.deleted, [id("age5"), id("age6"), id("age7")]);
         assert_eq!(
             store.search(Search::new("apples", 99)).await.unwrap().len(),

@@ -123,7 +123,7 @@ async fn what_cannot_be_forked_is_refused_and_leaves_nothing() {
         session_of(&*store, 2).await;
         let error = fork(&*store, &id("open"), Turns::All).await.unwrap_err();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(error, @"Session open cannot be forked: none of its turns has ended; let the one that is open come to its end, or stop it");
+            insta::assert_snapshot!(error, @"Session open cannot be forked: none of its turns has ended; resume the one that is open, or go on with another prompt");
         }
         let error = fork(&*store, &id("s"), Turns::First(3)).await.unwrap_err();
         insta::allow_duplicates! {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ptk_store::{SqliteStore, Store};
+use ptk_store::{Listing, SqliteStore, Store, Turns, fork};
 
 use super::{Scene, id, log, note};
 
@@ -88,6 +88,12 @@ async fn child_writes() {
         return;
     };
     let store = SqliteStore::open(file).unwrap();
+    if task == "forks" {
+        for number in 1_u64.. {
+            fork(&store, &id("long"), Turns::All).await.unwrap();
+            let _ = writeln!(std::io::stderr(), "written {number}");
+        }
+    }
     let (session, count) = match task.strip_prefix("hundred-") {
         Some(number) => (id(&format!("child-{number}")), 100),
         None => (id("child"), u64::MAX),
@@ -138,4 +144,30 @@ async fn killing_the_writer_loses_nothing_that_was_acknowledged() {
         total = written;
     }
     assert!(total > 100, "only {total} entries were written");
+}
+
+#[tokio::test]
+async fn a_fork_that_is_killed_is_whole_or_not_there() {
+    let scene = Scene::new();
+    let store = scene.open();
+    let entries: Vec<_> = (0..1500).map(|it| note(format!("entry {it}"))).collect();
+    store.append(&id("long"), entries).await.unwrap();
+    drop(store);
+    for round in 0..12_u64 {
+        let mut child = Child::start(&scene, "forks");
+        child.wait_for(1);
+        thread::sleep(Duration::from_micros(round * 7919 % 40_000));
+        child.kill();
+        let store = scene.open();
+        let sessions = store.sessions(Listing::new(1000)).await.unwrap();
+        for session in &sessions {
+            let is_fork = session.id != id("long");
+            assert_eq!(session.forked_from.is_some(), is_fork, "{session:?}");
+            assert_eq!(session.entries, 1500 + u64::from(is_fork));
+            if is_fork {
+                store.delete(&session.id).await.unwrap();
+            }
+        }
+        assert!(store.check().await.unwrap().damage.is_empty());
+    }
 }

@@ -14,8 +14,8 @@ use ptk::llm::{Delta, Deltas, FinishReason, Message, Provider, Request};
 use ptk::protocol::Role;
 use ptk::sandbox::Workspace;
 use ptk::store::{
-    Appended, Checked, Entry, EntryKind, Hit, Listing, MemoryStore, NewEntry, Next, Overview,
-    Pending, Search, SessionId, Store, Stretch, Writer,
+    Appended, Beginning, Checked, Entry, EntryKind, Hit, Listing, MemoryStore, NewEntry, Next,
+    Overview, Pending, Search, SessionId, Store, Stretch, Writer,
 };
 use ptk::tools::{AllowAll, CallContext, Effects, ToolError, ToolManager, tool_fn};
 use ptk::{Execution, Ptk, RunError, RunOptions};
@@ -235,6 +235,15 @@ impl Store for Pausing {
             appended
         }
         .boxed()
+    }
+
+    fn copy<'a>(
+        &'a self,
+        beginning: Beginning,
+        into: &'a SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Pending<'a, Appended> {
+        self.0.copy(beginning, into, behind)
     }
 
     fn read<'a>(&'a self, session: &'a SessionId, stretch: Stretch) -> Pending<'a, Vec<Entry>> {

@@ -8,9 +8,9 @@ use ptk::events::{EventType, Filter};
 use ptk::llm::{Delta, FinishReason, Message as Said, Script};
 use ptk::protocol::{ErrorCode, Message};
 use ptk::store::{
-    Appended, CallBegan, Checked, Entry, Hit, Listing, MemoryStore, ModelReplied, NewEntry,
-    Overview, Pending, ReplyOutcome, ReplyParsed, RequestBegan, Search, SessionId, SqliteStore,
-    Store, StoreError, Stretch, TurnBegan, Writer,
+    Appended, Beginning, CallBegan, Checked, Entry, Hit, Listing, MemoryStore, ModelReplied,
+    NewEntry, Overview, Pending, ReplyOutcome, ReplyParsed, RequestBegan, Search, SessionId,
+    SqliteStore, Store, StoreError, Stretch, TurnBegan, Writer,
 };
 use ptk::tools::Decision;
 use ptk::{Execution, Ptk, RunError, RunOptions};
@@ -51,6 +51,15 @@ impl Store for Mortal {
             })
         }
         .boxed()
+    }
+
+    fn copy<'a>(
+        &'a self,
+        beginning: Beginning,
+        into: &'a SessionId,
+        behind: Vec<NewEntry>,
+    ) -> Pending<'a, Appended> {
+        self.inner.copy(beginning, into, behind)
     }
 
     fn read<'a>(&'a self, session: &'a SessionId, stretch: Stretch) -> Pending<'a, Vec<Entry>> {
