@@ -261,6 +261,7 @@ impl Call<'_> {
         Some(Surroundings {
             folder: folder.clone(),
             roots: Vec::new(),
+            temporary: None,
             home: std::env::home_dir(),
         })
     }

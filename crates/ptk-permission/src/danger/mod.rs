@@ -55,11 +55,7 @@ impl Danger {
     /// Looks at every command of a line.
     #[must_use]
     pub fn of(line: &CommandLine, around: &Surroundings) -> Self {
-        let mut look = Inspector {
-            around,
-            danger: Self::default(),
-            is_repeated: false,
-        };
+        let mut look = Inspector::new(around);
         if line.is_fork_bomb() {
             look.refuse("it starts copies of itself until the machine stands still");
         }
@@ -85,6 +81,19 @@ struct Inspector<'a> {
     danger: Danger,
     /// Whether the same was reported of a command before.
     is_repeated: bool,
+    /// Whether it is only suspected that the line runs this, and where.
+    is_suspected: bool,
+}
+
+impl<'a> Inspector<'a> {
+    fn new(around: &'a Surroundings) -> Self {
+        Self {
+            around,
+            danger: Danger::default(),
+            is_repeated: false,
+            is_suspected: false,
+        }
+    }
 }
 
 impl Inspector<'_> {
@@ -104,11 +113,7 @@ impl Inspector<'_> {
     /// enough to refuse it.
     fn elsewhere(&mut self, command: &ShellCommand) {
         for folder in command.folder.candidates() {
-            let mut look = Inspector {
-                around: self.around,
-                danger: Danger::default(),
-                is_repeated: false,
-            };
+            let mut look = Inspector::new(self.around);
             look.command(&ShellCommand {
                 folder,
                 ..command.clone()
@@ -121,11 +126,8 @@ impl Inspector<'_> {
     /// to refuse it, but not worth a warning.
     fn suspected(&mut self, line: &CommandLine) {
         for command in line.suspected() {
-            let mut look = Inspector {
-                around: self.around,
-                danger: Danger::default(),
-                is_repeated: false,
-            };
+            let mut look = Inspector::new(self.around);
+            look.is_suspected = true;
             look.command(command);
             let why = look
                 .danger
@@ -202,7 +204,8 @@ mod tests {
     fn around() -> Surroundings {
         Surroundings {
             folder: PathBuf::from("/ws/sub"),
-            roots: vec![PathBuf::from("/ws"), PathBuf::from("/tmp")],
+            roots: vec![PathBuf::from("/ws")],
+            temporary: Some(PathBuf::from("/state/temporary")),
             home: Some(PathBuf::from("/home/ada")),
         }
     }
@@ -256,6 +259,68 @@ mod tests {
             "function f(){ f|f& };f",
         ] {
             assert!(why(command).is_some(), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_empties_the_workspace_is_seen() {
+        let around = Surroundings {
+            folder: PathBuf::from("/ws"),
+            ..around()
+        };
+        let why = |command: &str| Danger::of(&CommandLine::read(command), &around).refusal;
+        for command in [
+            "rm -rf *",
+            "rm -rf ./*",
+            "rm -r -- *",
+            "rm -rf /ws/*",
+            "rm -rf sub/../*",
+            "rm -rf */",
+            "rm -rf target *",
+            "rm -rf ~/*",
+            "find . -delete",
+            "find . -mindepth 1 -delete",
+        ] {
+            assert!(why(command).is_some(), "{command}");
+        }
+        for command in [
+            "rm *",
+            "rm -rf *.o",
+            "rm -rf sub/*",
+            "rm -rf /tmp/*",
+            "rm -rf /tmp",
+            "find . -name a -delete",
+        ] {
+            assert_eq!(why(command), None, "{command}");
+        }
+    }
+
+    /// `/tmp` is the command's own, but nothing else that lies there.
+    #[test]
+    fn what_is_temporary_may_be_removed() {
+        let around = |root: &str, is_own: bool| Surroundings {
+            folder: PathBuf::from(root),
+            roots: vec![PathBuf::from(root)],
+            temporary: around().temporary.filter(|_| is_own),
+            ..around()
+        };
+        let why = |command: &str, around: &Surroundings| {
+            Danger::of(&CommandLine::read(command), around).refusal
+        };
+        let own = around("/ws", true);
+        for command in ["rm /tmp/x.txt", "rm -rf /tmp/x", "rm -r /var/tmp/x"] {
+            assert_eq!(why(command, &own), None, "{command}");
+            assert!(why(command, &around("/ws", false)).is_some(), "{command}");
+        }
+        let below = around("/tmp/ws", true);
+        for command in ["rm -rf /tmp", "rm -rf /tmp/ws", "rm -rf /tmp/*"] {
+            assert!(why(command, &below).is_some(), "{command}");
+        }
+        for command in ["rm -rf /tmp/x", "rm -rf /tmp/ws/x"] {
+            assert_eq!(why(command, &below), None, "{command}");
+        }
+        for command in ["rm -rf /tmp/../etc", "rm -rf /tmpx", "rm -rf /opt/x"] {
+            assert!(why(command, &own).is_some(), "{command}");
         }
     }
 

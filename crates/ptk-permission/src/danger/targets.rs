@@ -15,6 +15,8 @@ const MAX_ENTRIES: u64 = 50_000;
 const MAX_TIME: Duration = Duration::from_millis(200);
 /// How many paths a pattern may become.
 const MAX_PATHS: usize = 1000;
+/// The system's folders for temporary files.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Where a command is about to run.
 #[derive(Debug, Clone)]
@@ -23,6 +25,9 @@ pub struct Surroundings {
     pub folder: PathBuf,
     /// The folders in which tools may work, the workspace first.
     pub roots: Vec<PathBuf>,
+    /// The folder that stands for the system's folders for temporary files,
+    /// where commands have one of their own.
+    pub temporary: Option<PathBuf>,
     /// The home folder of the user who runs it.
     pub home: Option<PathBuf>,
 }
@@ -36,7 +41,8 @@ pub(super) enum Location {
     Home,
     /// It is, or holds, the workspace or another root.
     Workspace,
-    /// It is in the workspace, or in another root.
+    /// It is in the workspace, in another root, or in the folder for temporary
+    /// files.
     Inside,
     /// It is outside all roots.
     Outside,
@@ -51,6 +57,7 @@ impl Surroundings {
             Folder::At(word, before) => {
                 let before = self.folder_of(before);
                 let path = word.path(self.home.as_deref(), before.as_deref())?;
+                let path = self.own_temporary(path, false);
                 // If the folder does not exist, the command stays or stops:
                 // that is not known.
                 fs::canonicalize(path).ok().filter(|path| path.is_dir())
@@ -61,7 +68,38 @@ impl Surroundings {
     /// The path that a word means, patterns left as they are.
     pub(crate) fn path(&self, word: &Word, folder: &Folder) -> Option<PathBuf> {
         let folder = self.folder_of(folder);
-        word.path(self.home.as_deref(), folder.as_deref())
+        let path = word.path(self.home.as_deref(), folder.as_deref())?;
+        Some(self.own_temporary(path, word.is_glob()))
+    }
+
+    /// The path itself, or what it stands for if it lies in the command's own
+    /// folder for temporary files.
+    fn own_temporary(&self, path: PathBuf, is_glob: bool) -> PathBuf {
+        let translated = TEMPORARY.iter().find_map(|name| {
+            let rest = path.strip_prefix(name).ok()?;
+            let has_dots = rest.components().any(|it| it == Component::ParentDir);
+            // Other folders are where they are, also below `/tmp`.
+            let mut others = self.roots.iter().chain(&self.home);
+            let is_other = others.any(|other| {
+                path.starts_with(other)
+                    || other.starts_with(&path)
+                    || is_glob && other.starts_with(name)
+            });
+            (!has_dots && !is_other).then(|| rest.to_owned())
+        });
+        match (&self.temporary, translated) {
+            (Some(temporary), Some(rest)) => temporary.join(rest),
+            _ => path,
+        }
+    }
+
+    /// The folder of which a pattern such as `*` names everything.
+    pub(super) fn emptied(&self, word: &Word, folder: &Folder) -> Option<PathBuf> {
+        let path = self.path(word, folder).filter(|_| word.is_glob())?;
+        let name = path.file_name()?.to_str()?;
+        let is_all = name.contains('*') && name.chars().all(|c| matches!(c, '*' | '?'));
+        let folder = path.parent().filter(|_| is_all)?;
+        Some(fs::canonicalize(folder).unwrap_or_else(|_| without_dots(folder)))
     }
 
     /// The files that a word means: several for a pattern, none if it fits none.
@@ -78,6 +116,10 @@ impl Surroundings {
         if path == Path::new("/") {
             return Location::Everything;
         }
+        let is_below = |root: &PathBuf| path.starts_with(root);
+        if self.temporary.as_ref().is_some_and(is_below) {
+            return Location::Inside;
+        }
         if self
             .home
             .as_ref()
@@ -88,7 +130,7 @@ impl Surroundings {
         if self.roots.iter().any(|root| root.starts_with(path)) {
             return Location::Workspace;
         }
-        if self.roots.iter().any(|root| path.starts_with(root)) {
+        if self.roots.iter().any(is_below) {
             return Location::Inside;
         }
         Location::Outside
@@ -101,8 +143,20 @@ impl Surroundings {
         match short {
             Some(short) if short.as_os_str().is_empty() => "the workspace".to_owned(),
             Some(short) => short.display().to_string(),
-            None => path.display().to_string(),
+            None => self
+                .temporary_name(path)
+                .unwrap_or(path.to_owned())
+                .display()
+                .to_string(),
         }
+    }
+
+    /// The name by which a command knows a file in its folder for temporary
+    /// files.
+    fn temporary_name(&self, path: &Path) -> Option<PathBuf> {
+        let rest = path.strip_prefix(self.temporary.as_ref()?).ok()?;
+        let [name, ..] = TEMPORARY;
+        Some(Path::new(name).join(rest))
     }
 }
 

@@ -34,6 +34,17 @@ impl Inspector<'_> {
             self.refuse(format!("rm -r {target} removes the whole machine"));
             return;
         }
+        let emptied = self.around.emptied(target, &command.folder);
+        if let Some(folder) = emptied.filter(|_| is_recursive && !self.is_suspected)
+            && !matches!(
+                self.around.lies(&folder),
+                Location::Inside | Location::Outside
+            )
+        {
+            let shown = self.around.shown(&folder);
+            self.refuse(format!("{name} -r {target} removes everything in {shown}"));
+            return;
+        }
         let Some(files) = self.around.files(target, &command.folder) else {
             self.warn(format!(
                 "what {name} removes with {target} is not known before it runs"
@@ -127,8 +138,8 @@ impl Inspector<'_> {
         } else {
             starts
         };
-        for start in starts {
-            let Some(files) = self.around.files(&start, &command.folder) else {
+        for start in &starts {
+            let Some(files) = self.around.files(start, &command.folder) else {
                 self.warn(format!(
                     "what find removes in {start} is not known before it runs"
                 ));
@@ -136,7 +147,7 @@ impl Inspector<'_> {
             };
             for file in &files {
                 let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
-                let is_whole = args.len() <= 2;
+                let is_whole = args.iter().skip(starts.len()).all(is_no_condition);
                 match self.around.lies(&file) {
                     Location::Inside => {}
                     // It has a condition, and there it may look.
@@ -192,6 +203,16 @@ impl Inspector<'_> {
             }
         }
     }
+}
+
+/// Whether an argument of `find` leaves nothing out that lies below a folder.
+fn is_no_condition(arg: &Word) -> bool {
+    let text = arg.start();
+    let is_depth = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    matches!(
+        text,
+        "-delete" | "-print" | "-depth" | "-mindepth" | "-maxdepth" | "-xdev" | "-mount"
+    ) || arg.literal().is_some_and(is_depth)
 }
 
 fn is_recursive(arg: &Word) -> bool {

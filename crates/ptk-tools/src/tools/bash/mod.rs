@@ -212,13 +212,17 @@ fn look(
     context: &CallContext,
     folder: &Path,
 ) -> Result<(CommandLine, Vec<String>), ToolError> {
+    let workspace = context.workspace();
+    let temporary = workspace.temporary();
+    let roots = workspace.roots().map(|(root, _)| root.to_owned());
     let around = Surroundings {
         folder: folder.to_owned(),
-        roots: context
-            .workspace()
-            .roots()
-            .map(|(root, _)| root.to_owned())
+        roots: roots
+            .filter(|root| Some(root.as_path()) != temporary)
             .collect(),
+        temporary: temporary
+            .filter(|_| context.has_own_temporary())
+            .map(Path::to_owned),
         home: std::env::home_dir(),
     };
     let danger = Danger::of(&line, &around);
