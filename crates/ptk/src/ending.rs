@@ -100,9 +100,11 @@ impl Session {
     }
 
     /// Logs how a turn without an answer of the model's ended. One that ran out
-    /// of time stays open, so that it can be resumed with more of it.
+    /// of time stays open, so that it can be resumed with more of it, and so
+    /// does one that was cancelled, if the options say so.
     async fn give_up(&mut self, outcome: &Result<String, RunError>) -> Result<(), RunError> {
         let turn = &self.log.turn;
+        let stays_open = self.config.as_ref().is_some_and(|it| it.options.stay_open);
         let mut entries = Vec::new();
         let mut ended = match outcome {
             Ok(answer) => {
@@ -112,6 +114,7 @@ impl Session {
             Err(RunError::Store(_) | RunError::Interleaved(_) | RunError::TimedOut(_)) => {
                 return Ok(());
             }
+            Err(RunError::Cancelled) if stays_open => return Ok(()),
             Err(error @ (RunError::Cancelled | RunError::Stopped(_))) => TurnEnded {
                 message: Some(error.to_string()),
                 ..TurnEnded::new(TurnOutcome::Cancelled)
@@ -170,6 +173,7 @@ impl Session {
             usage_by_model,
             finish: turn.finish.clone(),
             session: self.log.session.clone(),
+            is_open: self.log.transcript.next() != Next::Prompt,
         }
     }
 }

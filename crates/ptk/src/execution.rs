@@ -45,6 +45,8 @@ pub struct Execution {
     pub finish: Option<FinishReason>,
     /// The session it is part of.
     pub session: SessionId,
+    /// Whether its turn has not ended, and can be resumed.
+    pub is_open: bool,
 }
 
 impl Execution {

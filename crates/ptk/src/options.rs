@@ -54,6 +54,9 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Stops the run, wherever it is.
     pub cancel: CancellationToken,
+    /// Whether a run that is cancelled leaves its turn open, so that it can be
+    /// resumed like one that ran out of time. Otherwise the turn has ended.
+    pub stay_open: bool,
     /// How the model calls tools.
     pub mode: Mode,
     /// The model, where it is not the provider's own.
@@ -89,6 +92,7 @@ impl Default for RunOptions {
             provider_retries: PROVIDER_RETRIES,
             timeout: None,
             cancel: CancellationToken::new(),
+            stay_open: false,
             mode: Mode::Auto,
             model: None,
             sampling: Sampling::default(),

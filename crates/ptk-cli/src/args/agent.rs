@@ -424,17 +424,24 @@ pub(crate) struct DeleteSessionsArgs {
     )]
     pub(crate) sessions: Vec<String>,
 
-    /// Sessions not used for this long, such as `30d`
+    /// Sessions of this workspace not used for this long, such as `30d`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) older_than: Option<Duration>,
 
-    /// All but the newest N
+    /// All but the newest N of this workspace
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
+
+    /// Include all workspaces in --older-than and --keep
+    #[arg(long, conflicts_with = "sessions")]
+    pub(crate) all: bool,
 
     /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 #[derive(Debug, Args)]
@@ -463,4 +470,4 @@ const DELETE_EXAMPLES: &str = "\
 Examples:
   ptk sessions delete 0199c2
   ptk sessions delete --older-than 90d --yes
-  ptk sessions delete --keep 100";
+  ptk sessions delete --keep 100 --all";

@@ -650,7 +650,7 @@ Examples:
   ptk chat --plain < questions.txt";
 
 const RESUME_EXAMPLES: &str = "\
-A run that was killed, or that ran out of time, goes on where it was. No call that
+A run that was stopped, killed, or ran out of time goes on where it was. No call that
 ended is run again. One that may or may not have happened is run again if it only
 reads; otherwise you are asked; where that is not possible, the model is told.
 

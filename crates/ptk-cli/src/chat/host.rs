@@ -318,10 +318,12 @@ impl Host {
         self.typed.add(line);
         let cancel = CancellationToken::new();
         let call = ToolCall::new(SHELL, arguments.clone());
-        let request = CallRequest::new(call).cancelled_by(&cancel);
         let tools = self.tools().clone();
         let line = line.to_owned();
         let mut session = self.take_session();
+        let request = CallRequest::new(call)
+            .in_conversation(session.conversation())
+            .cancelled_by(&cancel);
         let running = tokio::spawn(async move {
             let outcome = tools.execute(request).await;
             let ran = by_hand(arguments, &outcome);

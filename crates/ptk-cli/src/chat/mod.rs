@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         if is_full(args) {
-            full::run(args).await
+            Box::pin(full::run(args)).await
         } else {
             lines::run(args, out).await
         }

@@ -23,11 +23,14 @@ use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
 use crate::sessions;
+use crate::view::clean::in_line;
 use crate::view::{self, HumanView, Json, Screen, View};
 
 /// How often the screen is updated.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The most characters of a session's name.
+const MAX_NAME: usize = 70;
 /// How long stdin is read before a hint is shown.
 const HINT: Duration = Duration::from_secs(2);
 /// How long to wait for an orderly exit before it is forced.
@@ -61,11 +64,22 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             None => last_open(&store, settings.folder()).await?,
         };
         sessions::check_resumable(&found)?;
+        if found.is_open && !args.agent.quiet {
+            writeln!(printer::stderr(), "{}", resumed(&found))?;
+        }
         let handle = SessionHandle::here(store, found, settings.folder()).await?;
         work(&args.agent, &settings, handle, Task::Resume, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
+}
+
+/// What is about to go on.
+fn resumed(session: &Overview) -> String {
+    let name = in_line(session.name());
+    let name: String = name.chars().take(MAX_NAME).collect();
+    let (id, age) = (sessions::short(&session.id), view::age(session.updated));
+    format!("Resuming session {id} ({age} ago): {name}")
 }
 
 /// The last session of the workspace that was interrupted.
@@ -166,7 +180,10 @@ async fn work(
     let mut events = agent.ptk.tools().bus().subscribe(filter);
     let mut session = agent.ptk.session(handle.id.clone());
     let cancel = agent.options.cancel.clone();
-    let options: RunOptions = agent.options;
+    let options = RunOptions {
+        stay_open: true,
+        ..agent.options
+    };
     let running = tokio::spawn(async move {
         match task {
             Task::Prompt(prompt) => Some(session.execute(prompt, options).await),

@@ -31,6 +31,8 @@ const FAINT: Style = Style::new().dimmed();
 const PAGE: usize = 200;
 /// The most characters of a name in a list.
 const MAX_NAME: usize = 70;
+/// How many of the sessions to delete are listed.
+const MAX_CHOSEN: usize = 20;
 
 pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -63,15 +65,15 @@ fn existing_store_to_write(wanted: &str) -> Result<SqliteStore> {
 }
 
 /// The workspace whose sessions are listed; `None` for all.
-fn workspace(args: &ScopeArgs) -> Result<Option<String>> {
-    if args.all {
+fn workspace(all: bool, config: &ConfigArgs) -> Result<Option<String>> {
+    if all {
         return Ok(None);
     }
-    sessions::workspace(&config::workspace_folder(&args.config)).map(Some)
+    sessions::workspace(&config::workspace_folder(config)).map(Some)
 }
 
 async fn list(args: &ScopeArgs, out: &mut impl Write) -> Result<Exit> {
-    let workspace = workspace(args)?;
+    let workspace = workspace(args.all, &args.config)?;
     let Some(store) = sessions::open_to_read()? else {
         return nothing(args.json, args.all);
     };
@@ -205,7 +207,7 @@ impl<W: Write> Pretty<'_, W> {
 async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit> {
     let words = args.words.join(" ");
     let args = &args.scope;
-    let workspace = workspace(args)?;
+    let workspace = workspace(args.all, &args.config)?;
     let hits = match sessions::open_to_read()? {
         None => Vec::new(),
         Some(store) => {
@@ -407,32 +409,62 @@ async fn prune(
     args: &DeleteSessionsArgs,
     out: &mut impl Write,
 ) -> Result<Exit> {
+    let workspace = workspace(args.all, &args.config)?;
     let mut retention = Retention::forever();
+    if let Some(workspace) = &workspace {
+        retention = retention.in_workspace(workspace);
+    }
     if let Some(age) = args.older_than {
         retention = retention.no_older_than(age);
     }
     if let Some(most) = args.keep {
         retention = retention.no_more_than(most as u64);
     }
+    let where_ = match &workspace {
+        Some(workspace) => visible(workspace),
+        None => "all workspaces".to_owned(),
+    };
     let now = SystemTime::now();
     let chosen = retention.chosen(store, now).await?;
     if chosen.is_empty() {
-        writeln!(printer::stderr(), "There is nothing to remove.")?;
+        let more = if args.all {
+            ""
+        } else {
+            "; --all includes all workspaces"
+        };
+        writeln!(
+            printer::stderr(),
+            "There is nothing to remove in {where_}{more}."
+        )?;
         return Ok(Exit::Success);
     }
-    if !args.yes && !agreed("", chosen.len())? {
-        return Ok(Exit::Failed);
+    if !args.yes {
+        let shown = chosen.iter().take(MAX_CHOSEN);
+        let mut lines: Vec<String> = shown.map(|it| line(it, args.all)).collect();
+        if chosen.len() > MAX_CHOSEN {
+            lines.push(format!("… and {} more", chosen.len() - MAX_CHOSEN));
+        }
+        let names = format!("In {where_}:\n{}", lines.join("\n"));
+        if !agreed(&names, chosen.len())? {
+            return Ok(Exit::Failed);
+        }
     }
     let removed = retention.apply(store, now).await?;
     for session in &removed.deleted {
         writeln!(out, "{session}")?;
     }
+    out.flush()?;
     for session in &removed.in_use {
         writeln!(
             printer::stderr(),
             "{session} is written by another process, and stays."
         )?;
     }
+    let what = match removed.deleted.len() {
+        1 => "1 session".to_owned(),
+        count => format!("{count} sessions"),
+    };
+    writeln!(printer::stderr(), "Removed {what} in {where_}.")?;
     Ok(Exit::Success)
 }
 
@@ -441,9 +473,7 @@ fn agreed(names: &str, count: usize) -> Result<bool> {
     let Some(terminal) = Terminal::find() else {
         bail!("there is no terminal to ask on; to remove it, add --yes");
     };
-    if !names.is_empty() {
-        terminal.say(&format!("{names}\n"))?;
-    }
+    terminal.say(&format!("{names}\n"))?;
     let what = match count {
         1 => "this session".to_owned(),
         count => format!("{count} sessions"),

@@ -358,9 +358,10 @@ fn summary(execution: &Execution) -> String {
         parts.push(money(usage.cost_micros));
     }
     let id = sessions::short(&execution.session);
-    let go_on = match &execution.error {
-        Some(RunError::TimedOut(_)) => format!("`ptk resume {id}` goes on"),
-        _ => format!("`ptk --session {id} \"…\"` goes on"),
+    let go_on = if execution.is_open {
+        format!("`ptk resume {id}` goes on")
+    } else {
+        format!("`ptk --session {id} \"…\"` goes on")
     };
     format!("{} · {go_on}", parts.join(", "))
 }

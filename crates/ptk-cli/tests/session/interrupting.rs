@@ -60,8 +60,44 @@ fn an_interrupt_stops_the_turn_and_what_it_runs() {
         lines.iter().any(|line| line["type"] == "tool_call_end"),
         "{lines:?}"
     );
-    assert_eq!(scene.sessions()[0]["is_open"], false);
+    assert_eq!(scene.sessions()[0]["is_open"], true);
     assert!(!scene.path("late").exists());
+    // What was stopped is not run again; the model goes on from there.
+    scene.says(&[json!("(said before)"), json!("Begun is all.")]);
+    let resumed = scene.ptk(&["resume"]).good();
+    assert_eq!(resumed.out, "Begun is all.\n");
+    assert!(!scene.path("late").exists());
+    assert_eq!(scene.sessions()[0]["is_open"], false);
+}
+
+/// Stops a run in this session with a signal, while its model is silent.
+fn stop_with(scene: &Scene, session: &str, signal: Signal) {
+    scene.says(&[call("read_file", json!({"path": "notes.txt"})), slow()]);
+    let mut child = started(&mut scene.command(&["Go", "--json", "--session", session]));
+    let reader = until(&mut child, "\"iteration\":1");
+    send(&child, signal);
+    reader.lines().for_each(drop);
+    assert_eq!(ended(child).code, 130);
+}
+
+#[test]
+fn the_run_that_was_interrupted_last_is_resumed_and_named() {
+    let scene = Scene::new(&[]);
+    stop_with(&scene, "older", Signal::TERM);
+    stop_with(&scene, "newer", Signal::INT);
+    scene.says(&[json!("(said before)"), json!("Milk.")]);
+    for name in ["newer", "older"] {
+        let resumed = scene.ptk(&["resume"]).good();
+        assert_eq!(resumed.out, "Milk.\n");
+        let told = format!("Resuming session {name} (");
+        assert!(resumed.err.contains(&told), "{resumed:?}");
+    }
+    let none = scene.ptk(&["resume"]);
+    assert_eq!(none.code, 1);
+    assert!(
+        none.err
+            .contains("no session of this workspace was interrupted")
+    );
 }
 
 /// The command has a process group of its own, so ptk has to end it.

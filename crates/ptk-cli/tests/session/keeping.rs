@@ -145,6 +145,42 @@ fn sessions_are_removed_only_by_those_who_mean_it() {
     );
 }
 
+/// Sessions of other workspaces stay, unless all are meant.
+#[test]
+fn only_old_sessions_of_this_workspace_are_removed() {
+    let scene = with_two();
+    let other = scene.path("other folder");
+    fs::create_dir(&other).unwrap();
+    scene.says(&[json!("Hi.")]);
+    let there = ["Hello", "--workspace", other.to_str().unwrap()];
+    for _ in 0..2 {
+        scene.ptk(&there).good();
+    }
+    let all = || {
+        let listed = scene.ptk(&["sessions", "list", "--all"]).good();
+        listed.out.lines().count()
+    };
+    assert_eq!(all(), 4);
+    let removed = scene
+        .ptk(&["sessions", "delete", "--keep", "1", "--yes"])
+        .good();
+    assert_eq!(removed.out.lines().count(), 1, "{removed:?}");
+    let here = scene.path("").canonicalize().unwrap();
+    let told = format!("Removed 1 session in {}.", here.display());
+    assert!(removed.err.contains(&told), "{removed:?}");
+    assert_eq!((scene.sessions().len(), all()), (1, 3));
+    let removed = scene
+        .ptk(&["sessions", "delete", "--keep", "1", "--all", "--yes"])
+        .good();
+    assert!(
+        removed
+            .err
+            .contains("Removed 2 sessions in all workspaces."),
+        "{removed:?}"
+    );
+    assert_eq!(all(), 1);
+}
+
 #[test]
 fn a_damaged_log_is_said_to_be_so_and_left_alone() {
     let scene = with_two();

@@ -130,8 +130,9 @@ fn ctrl_c_stops_the_turn_and_twice_ends_it() {
     terminal.exp_string("thinking").unwrap();
     terminal.send_control('c').unwrap();
     terminal.exp_string("Stopping").unwrap();
-    terminal.exp_eof().unwrap();
-    assert_eq!(scene.sessions()[0]["is_open"], false);
+    let rest = plain(&terminal.exp_eof().unwrap());
+    assert!(rest.contains("`ptk resume"), "{rest}");
+    assert_eq!(scene.sessions()[0]["is_open"], true);
     // A command that ignores signals to stop.
     let stubborn = call(
         "bash",
