@@ -15,8 +15,15 @@ use crate::offer::Offer;
 #[error("{0}")]
 pub struct HostedError(String);
 
-/// Runs calls of tools.
+/// Runs calls of tools, for each conversation on its own: what the model of one
+/// client has read, that of another has not.
 pub trait ToolRunner: Debug + Send + Sync {
+    /// Begins a conversation.
+    fn begin(&self) -> Box<dyn ToolConversation>;
+}
+
+/// Runs the calls of one conversation.
+pub trait ToolConversation: Send + Sync {
     /// Runs these calls, unless that is cancelled. There is a result for each,
     /// in the same order.
     fn run<'a>(
@@ -69,19 +76,9 @@ impl HostedTools {
         Self::new(tools.cloned().collect::<Vec<_>>(), manager)
     }
 
-    /// Runs calls; see [`ToolRunner::run`].
-    pub(crate) async fn run(
-        &self,
-        calls: Vec<ToolCall>,
-        cancel: &CancellationToken,
-    ) -> Vec<ToolResult> {
-        let count = calls.len();
-        let mut results = self.runner.run(calls, cancel).await;
-        // Servers want a result for each call.
-        results.resize_with(count, || {
-            ToolResult::failure(ErrorType::SystemError, "The tool gave no result")
-        });
-        results
+    /// Begins the conversation of a request.
+    pub(crate) fn begin(&self) -> HostedCalls {
+        HostedCalls(self.runner.begin())
     }
 
     /// Whether they are used for a request: its client offers none.
@@ -95,18 +92,58 @@ impl HostedTools {
     }
 }
 
+/// The calls of one request.
+pub(crate) struct HostedCalls(Box<dyn ToolConversation>);
+
+impl HostedCalls {
+    /// Runs calls; see [`ToolConversation::run`].
+    pub(crate) async fn run(
+        &self,
+        calls: Vec<ToolCall>,
+        cancel: &CancellationToken,
+    ) -> Vec<ToolResult> {
+        let count = calls.len();
+        let mut results = self.0.run(calls, cancel).await;
+        // Servers want a result for each call.
+        results.resize_with(count, || {
+            ToolResult::failure(ErrorType::SystemError, "The tool gave no result")
+        });
+        results
+    }
+}
+
 #[cfg(feature = "tools")]
 impl ToolRunner for ptk_tools::ToolManager {
+    fn begin(&self) -> Box<dyn ToolConversation> {
+        Box::new(ManagedConversation {
+            tools: self.clone(),
+            conversation: ptk_tools::Conversation::new(),
+        })
+    }
+}
+
+/// A conversation with the tools of a manager.
+#[cfg(feature = "tools")]
+struct ManagedConversation {
+    tools: ptk_tools::ToolManager,
+    conversation: ptk_tools::Conversation,
+}
+
+#[cfg(feature = "tools")]
+impl ToolConversation for ManagedConversation {
     fn run<'a>(
         &'a self,
         calls: Vec<ToolCall>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Vec<ToolResult>> {
-        let requests = calls.into_iter();
-        let requests = requests.map(|call| ptk_tools::CallRequest::new(call).cancelled_by(cancel));
+        let requests = calls.into_iter().map(|call| {
+            ptk_tools::CallRequest::new(call)
+                .in_conversation(&self.conversation)
+                .cancelled_by(cancel)
+        });
         let requests = requests.collect();
         Box::pin(async move {
-            let outcomes = self.execute_all(requests).await;
+            let outcomes = self.tools.execute_all(requests).await;
             outcomes.into_iter().map(|outcome| outcome.result).collect()
         })
     }

@@ -61,6 +61,6 @@ mod workers;
 
 pub use access::Keys;
 pub use gateway::{BuildError, Gateway, GatewayBuilder};
-pub use hosted::{HostedError, HostedTools, ToolRunner};
+pub use hosted::{HostedError, HostedTools, ToolConversation, ToolRunner};
 pub use limits::Limits;
 pub use log::{Ended, Log};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::stated_window::stated_window;
+
 /// Why a model gave no reply.
 ///
 /// ```
@@ -232,6 +234,16 @@ impl LlmError {
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         self.kind.is_retryable()
+    }
+
+    /// The size of the model's window in tokens, if the server states it when it
+    /// refuses a request as too long.
+    #[must_use]
+    pub fn stated_window(&self) -> Option<u32> {
+        match self.kind {
+            LlmErrorKind::TooLong => stated_window(&self.message),
+            _ => None,
+        }
     }
 }
 

@@ -57,6 +57,7 @@ mod provider;
 mod request;
 mod runaway;
 mod script;
+mod stated_window;
 
 pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};

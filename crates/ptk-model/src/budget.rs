@@ -8,6 +8,10 @@ use ptk_llm::Message;
 /// What is kept free where tokens are only estimated, in hundredths of the
 /// window.
 pub const MARGIN: u32 = 10;
+/// The window that is assumed of a model whose window is not known. Most have a
+/// larger one; without any, a conversation would grow until its server refuses
+/// it.
+pub const ASSUMED_WINDOW: u32 = 65_536;
 /// Tokens kept free for the reply unless configured; at most a quarter of the
 /// window.
 const REPLY: u32 = 4096;

@@ -67,7 +67,7 @@ mod rendering;
 mod teaching;
 mod tokens;
 
-pub use budget::{Budget, Estimate, MARGIN, TokenCounter, cost, most};
+pub use budget::{ASSUMED_WINDOW, Budget, Estimate, MARGIN, TokenCounter, cost, most};
 pub use collector::ReplyCollector;
 pub use constraint::ReplyConstraint;
 pub use model::{Approach, Candidate, Finding, Hold, Mode, Model};

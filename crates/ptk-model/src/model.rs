@@ -294,6 +294,9 @@ pub struct Candidate {
     /// The constraint that is left after its server refused others.
     constraint: Mutex<Option<Constraint>>,
     rests_until: Mutex<Option<Instant>>,
+    /// The window that its server has stated in an error, of the model of this
+    /// name.
+    stated_window: Mutex<Option<(Option<String>, u32)>>,
     /// The last approach, with the name and mode it was determined for.
     cached: Mutex<Option<CachedApproach>>,
 }
@@ -318,6 +321,7 @@ impl Candidate {
             is_text: AtomicBool::new(false),
             constraint: Mutex::new(None),
             rests_until: Mutex::new(None),
+            stated_window: Mutex::new(None),
             cached: Mutex::new(None),
         }
     }
@@ -354,8 +358,9 @@ impl Candidate {
             may_change: mode == Mode::Auto,
             only: model.dialect.clone(),
             best: model.taught.clone().or(found.dialect).or(known),
-            context_window: model
-                .context_window
+            context_window: self
+                .stated_window(name.as_deref())
+                .or(model.context_window)
                 .or(found.context_window)
                 .or(can.context_window),
             can,
@@ -489,6 +494,31 @@ impl Candidate {
             ..memory.recall(&key).unwrap_or_default()
         };
         memory.remember(&key, profile);
+    }
+
+    /// Remembers how large the model's window is, because its server has stated
+    /// that in an error.
+    pub fn learn_window(&self, name: Option<&str>, memory: &dyn Memory, window: u32) {
+        if let Some(key) = memory_key(&*self.model.provider, name) {
+            let profile = ModelProfile {
+                context_window: Some(window),
+                ..memory.recall(&key).unwrap_or_default()
+            };
+            memory.remember(&key, profile);
+        }
+        self.forget_approach();
+        *self.stated() = Some((name.map(str::to_owned), window));
+    }
+
+    fn stated(&self) -> MutexGuard<'_, Option<(Option<String>, u32)>> {
+        let stated = self.stated_window.lock();
+        stated.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stated_window(&self, name: Option<&str>) -> Option<u32> {
+        let stated = self.stated();
+        let (of, window) = stated.as_ref()?;
+        (of.as_deref() == name).then_some(*window)
     }
 
     /// Drops the cached approach, because something was found out.

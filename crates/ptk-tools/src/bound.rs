@@ -6,17 +6,79 @@ use std::io;
 use ptk_protocol::ToolResult;
 use serde_json::{Map, Value, json};
 
-use crate::Outputs;
 use crate::outputs::read_on;
+use crate::{Outputs, ResultLimit};
 
 /// How long a result may be by default, in bytes of its JSON.
 pub const DEFAULT_LIMIT: usize = 48 * 1024;
 /// A field that is cut keeps at least this much.
 const LEAST: usize = 256;
+/// How long an error may be, and its suggestion.
+const MAX_ERROR: usize = 4 * 1024;
+/// How often a result is cut again if it still has too many tokens.
+const MAX_TRIES: usize = 4;
 
-/// Cuts what is too long, the longest fields first. Returns what it did, if
-/// anything.
-pub(crate) fn bound(result: &mut ToolResult, limit: usize, outputs: &Outputs) -> Option<String> {
+/// Cuts what is too long, in bytes or in tokens, the longest fields first.
+/// Returns what it did, if anything.
+pub(crate) fn bound(
+    result: &mut ToolResult,
+    most: usize,
+    limit: Option<&ResultLimit>,
+    outputs: &Outputs,
+) -> Option<String> {
+    let length = size(result);
+    // No token has less than a byte.
+    let limit = limit.filter(|limit| length as u64 > limit.tokens());
+    let too_long = |result: &ToolResult, length: usize| {
+        let limit = limit?;
+        limit.shortened(length, limit.count(&result.fields))
+    };
+    let Some(mut room) = too_long(result, length.min(most)) else {
+        return cut(result, most, outputs);
+    };
+    let whole = result.fields.clone();
+    let mut told = None;
+    for _ in 0..MAX_TRIES {
+        told = cut(result, room, outputs);
+        match too_long(result, room) {
+            Some(less) if told.is_some() => room = less,
+            _ => break,
+        }
+        result.fields.clone_from(&whole);
+    }
+    told.or_else(|| cut(result, room, outputs))
+}
+
+/// Cuts the fields of a result that has more tokens than the limit, and keeps
+/// them whole. Returns whether something was cut.
+pub fn cut_result(result: &mut ToolResult, limit: &ResultLimit, outputs: &Outputs) -> bool {
+    bound(result, usize::MAX, Some(limit), outputs).is_some()
+}
+
+/// Cuts an error and its suggestion if they are too long: they may quote what
+/// the model has written.
+pub(crate) fn bound_error(result: &mut ToolResult, limit: Option<&ResultLimit>, outputs: &Outputs) {
+    let tokens = limit.and_then(|limit| usize::try_from(limit.of_content()).ok());
+    let most = tokens.map_or(MAX_ERROR, |tokens| (2 * tokens).clamp(LEAST, MAX_ERROR));
+    let texts = [Some(&mut result.error), result.suggestion.as_mut()];
+    for text in texts.into_iter().flatten() {
+        if text.len() > most {
+            cut_text(text, most, outputs);
+        }
+    }
+}
+
+/// The beginning of an error, for a person.
+pub(crate) fn short_error(mut error: String) -> String {
+    if error.len() > MAX_ERROR {
+        error.truncate(floor(&error, MAX_ERROR));
+        error.push('…');
+    }
+    error
+}
+
+/// Cuts fields, the longest first, until they fit into so many bytes.
+fn cut(result: &mut ToolResult, limit: usize, outputs: &Outputs) -> Option<String> {
     let mut excess = size(result)
         .checked_sub(limit)
         .filter(|excess| *excess > 0)?;
@@ -70,13 +132,7 @@ fn length(value: &Value) -> usize {
 /// Shortens a value to about `room` bytes, and says how to get the rest.
 fn shorten(value: &mut Value, room: usize, outputs: &Outputs) -> Value {
     match value {
-        Value::String(text) => {
-            let whole = std::mem::take(text);
-            let (head, tail) = ends(&whole, room);
-            let cut = Cut::new(&whole, head, tail, outputs);
-            *text = format!("{}\n{}\n{tail}", head.trim_end_matches('\n'), cut.notice());
-            cut.told()
-        }
+        Value::String(text) => cut_text(text, room, outputs).told(),
         Value::Array(items) => {
             let lines: Vec<String> = items.iter().map(line).collect();
             let whole = lines.join("\n");
@@ -93,6 +149,15 @@ fn shorten(value: &mut Value, room: usize, outputs: &Outputs) -> Value {
             shorten(value, room, outputs)
         }
     }
+}
+
+/// Shortens a text to about `room` bytes of its beginning and its end.
+fn cut_text(text: &mut String, room: usize, outputs: &Outputs) -> Cut {
+    let whole = std::mem::take(text);
+    let (head, tail) = ends(&whole, room);
+    let cut = Cut::new(&whole, head, tail, outputs);
+    *text = format!("{}\n{}\n{tail}", head.trim_end_matches('\n'), cut.notice());
+    cut
 }
 
 /// What was left out of a text, and how to read it.

@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::{Ranges, Touched};
 use crate::services::Services;
-use crate::{Failure, Outputs, SnippetFormat, ToolError, Unprotected};
+use crate::{
+    CallRequest, Conversation, Failure, Outputs, ResultLimit, SnippetFormat, ToolError, Unprotected,
+};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
@@ -32,6 +34,8 @@ struct CallState {
     deadline: OnceLock<Instant>,
     services: Arc<Services>,
     prompt: Option<Arc<str>>,
+    conversation: Conversation,
+    limit: Option<ResultLimit>,
     touched: Mutex<Vec<Touched>>,
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
@@ -41,23 +45,25 @@ struct CallState {
 }
 
 impl CallContext {
+    /// The context of this call. It is part of `conversation` if it names none.
     pub(crate) fn new(
-        call_id: CallId,
-        correlation: Correlation,
+        request: &CallRequest,
         events: CallEvents,
-        cancel: CancellationToken,
         services: Arc<Services>,
-        prompt: Option<Arc<str>>,
+        conversation: &Conversation,
     ) -> Self {
+        let conversation = request.conversation.as_ref().unwrap_or(conversation);
         Self {
             inner: Arc::new(CallState {
-                call_id,
-                correlation,
+                call_id: request.call_id.clone(),
+                correlation: request.correlation(),
                 events,
-                cancel,
+                cancel: request.cancel.clone(),
                 deadline: OnceLock::new(),
                 services,
-                prompt,
+                prompt: request.prompt.clone(),
+                conversation: conversation.clone(),
+                limit: request.limit.clone(),
                 touched: Mutex::default(),
                 told: Mutex::default(),
                 planned: Mutex::default(),
@@ -121,6 +127,17 @@ impl CallContext {
         self.inner.services.snippet_format
     }
 
+    /// The conversation that the call belongs to.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.inner.conversation
+    }
+
+    /// How long the result may be for the model, where that is known.
+    pub(crate) fn limit(&self) -> Option<&ResultLimit> {
+        self.inner.limit.as_ref()
+    }
+
     pub(crate) fn services(&self) -> &Arc<Services> {
         &self.inner.services
     }
@@ -167,6 +184,13 @@ impl CallContext {
     pub(crate) fn allowed_later(&self) -> &[PathBuf] {
         let files = self.inner.may_write_later.get();
         files.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether programs have a folder for temporary files of their own: they
+    /// run in the sandbox, or not without a person's consent.
+    pub(crate) fn has_own_temporary(&self) -> bool {
+        let services = &self.inner.services;
+        services.policy.is_some() && services.unprotected != Unprotected::Allow
     }
 
     /// Whether programs are not run without a protection that they are to have.

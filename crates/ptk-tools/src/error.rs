@@ -7,6 +7,7 @@ use ptk_sandbox::{ErrorKind, PathError};
 use ptk_undo::UndoError;
 use serde_json::{Map, Value};
 
+use crate::bound::short_error;
 use crate::system;
 
 /// The fields of a result.
@@ -239,6 +240,7 @@ impl Failure {
             Some(ErrorType::PermissionError | ErrorType::SecurityError) => None,
             _ => result.suggestion.clone(),
         });
+        let message = short_error(message);
         (!result.success).then_some(Self { message, advice })
     }
 }

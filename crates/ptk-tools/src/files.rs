@@ -129,7 +129,7 @@ impl std::fmt::Display for Ranges {
 /// A file that a call has shown or written, as it was then. A session that
 /// continues in another process [remembers] it there.
 ///
-/// [remembers]: crate::ToolManager::remember
+/// [remembers]: crate::Conversation::remember
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenFile {
     path: PathBuf,
@@ -169,7 +169,6 @@ struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     seen: Mutex<(HashMap<PathBuf, Seen>, u64)>,
-    writing: Mutex<()>,
 }
 
 /// Whether a file may be overwritten.
@@ -188,14 +187,6 @@ pub(crate) enum Knowledge {
 impl Files {
     fn lock(&self) -> std::sync::MutexGuard<'_, (HashMap<PathBuf, Seen>, u64)> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Locks writing, from the look at a file to its replacement, for code that
-    /// blocks anyway: of two calls that change one file at once, the second
-    /// sees what the first has made of it. One lock for all files, since one
-    /// file may have several names.
-    pub(crate) fn writing(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes over what a call has touched, and returns the files.
@@ -223,6 +214,20 @@ impl Files {
             let fingerprint = file.fingerprint()?;
             Some((file.path, fingerprint, file.lines))
         }));
+    }
+
+    /// Forgets the lines of these files.
+    pub(crate) fn hide(&self, files: impl IntoIterator<Item = SeenFile>) {
+        let mut guard = self.lock();
+        for file in files {
+            let now = file.fingerprint();
+            if let Some(seen) = guard.0.get_mut(&file.path)
+                && Some(seen.fingerprint) == now
+                && file.lines.lines > 0
+            {
+                seen.lines = Ranges::new(file.lines.lines);
+            }
+        }
     }
 
     fn learn(&self, files: impl Iterator<Item = (PathBuf, Fingerprint, Ranges)>) {

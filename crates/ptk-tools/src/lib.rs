@@ -41,7 +41,7 @@
 //! |---|---|
 //! | `tool`, `typed`, `error`, `request`, `context` | what a tool is, and what a call knows while it runs |
 //! | `registry`, `manager`, `shared`, `pipeline`, `limits` | tools by name, [`ToolManager`], what its calls share, the steps of a call, and its limits |
-//! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `activity`, `session_state` | one step or one piece of state each |
+//! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `activity`, `session_state`, `result_limit` | one step or one piece of state each |
 //! | `sandbox`, `services`, `signature`, `snippet_format` | settings of the sandbox, what tools share, hashes of declarations, the format of code |
 //! | [`preview`] | what a call is about to change, for a person to decide on |
 //! | [`process`] | starting and ending processes |
@@ -52,6 +52,7 @@ mod activity;
 mod bound;
 mod cache;
 mod context;
+mod conversation;
 pub mod custom;
 mod error;
 mod files;
@@ -66,6 +67,7 @@ pub mod process;
 mod registry;
 mod repeats;
 mod request;
+mod result_limit;
 mod retries;
 mod sandbox;
 mod services;
@@ -79,15 +81,16 @@ pub mod tools;
 mod typed;
 mod usage;
 
-pub use bound::DEFAULT_LIMIT;
+pub use bound::{DEFAULT_LIMIT, cut_result};
 pub use cache::Cache;
 pub use context::CallContext;
+pub use conversation::Conversation;
 pub use error::{Failure, Fields, ToolError};
 pub use files::{Ranges, SeenFile};
 pub use limits::Limits;
 pub use manager::{ToolManager, ToolManagerBuilder};
 pub use middleware::{Around, Middleware, Next, Passing};
-pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
+pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs, highest_output};
 pub use pipeline::Foreseen;
 pub use ptk_permission::{
     AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Effect, Effects, Permissions, Plan,
@@ -96,6 +99,7 @@ pub use ptk_permission::{
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;
 pub use request::{CallOutcome, CallRequest};
+pub use result_limit::ResultLimit;
 pub use retries::TOOL_MAX_RETRIES;
 pub use sandbox::{Sandbox, Unprotected};
 pub use snippet_format::SnippetFormat;

@@ -11,22 +11,20 @@ use ptk_sandbox::command::Helper;
 use ptk_undo::Recorder;
 use tokio::sync::Semaphore;
 
-use crate::in_flight::InFlight;
 use crate::middleware::Around;
 use crate::pipeline;
-use crate::repeats::Repeats;
 use crate::retries::Retries;
 use crate::services::Services;
 use crate::shared::Shared;
 use crate::tools::EFFECTS;
 use crate::usage::{Statistics, Usage};
 use crate::{
-    Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Limits, Middleware, Outputs,
-    Permissions, Registry, RegistryError, Sandbox, SeenFile, SnippetFormat, Tool,
+    Approver, CallOutcome, CallRequest, Conversation, DenyAll, Foreseen, Limits, Middleware,
+    Outputs, Permissions, Registry, RegistryError, Sandbox, SnippetFormat, Tool,
 };
 
-/// Runs calls, each through the whole pipeline. Cheap to clone;
-/// clones share what is remembered of files and calls.
+/// Runs calls, each through the whole pipeline. Cheap to clone; clones are the
+/// same manager.
 #[derive(Clone)]
 pub struct ToolManager {
     inner: Arc<Shared>,
@@ -179,8 +177,7 @@ impl ToolManagerBuilder {
                 permissions: self.permissions,
                 bus: self.bus,
                 services: Arc::new(services),
-                repeats: Repeats::default(),
-                in_flight: InFlight::default(),
+                conversation: Conversation::new(),
                 statistics: Statistics::default(),
                 running: Semaphore::new(self.limits.concurrency.max(1)),
                 limits: self.limits,
@@ -329,24 +326,20 @@ impl ToolManager {
         outcomes
     }
 
-    /// Begins a new turn: calls may be repeated.
+    /// Begins a new turn of the [own conversation](Self::conversation), and of
+    /// what can be undone. Another conversation begins its turn
+    /// [itself](Conversation::begin_turn).
     pub fn begin_turn(&self) {
-        self.inner.repeats.clear();
+        self.inner.conversation.begin_turn();
         if let Some(undo) = &self.inner.services.undo {
             undo.begin_turn();
         }
     }
 
-    /// Takes over which files were seen before, by calls of a session that is
-    /// continued: those that have not changed need not be read again.
-    pub fn remember(&self, files: impl IntoIterator<Item = SeenFile>) {
-        self.inner.services.files.remember(files);
-    }
-
-    /// Forgets which files were read and which calls were made.
-    pub fn clear_state(&self) {
-        self.inner.repeats.clear();
-        self.inner.services.files.clear();
+    /// The conversation of calls that [name none](CallRequest::in_conversation).
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.inner.conversation
     }
 
     /// How the tools were used, by name.

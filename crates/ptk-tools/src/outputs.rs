@@ -19,6 +19,9 @@ pub const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 /// How many outputs are kept.
 const MAX_OUTPUTS: usize = 1_000;
 
+/// How many digits the number of an output has at most.
+const MAX_DIGITS: usize = 9;
+
 /// The call that goes on reading an output behind these first bytes of it.
 pub(crate) fn read_on(handle: &str, before: &[u8]) -> String {
     let line = memchr::memchr_iter(b'\n', before).count() + 1;
@@ -64,6 +67,13 @@ pub struct OutputWriter {
 impl Outputs {
     fn lock(&self) -> std::sync::MutexGuard<'_, OutputsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives no new output a number up to this one: a conversation that goes on
+    /// here names outputs of an earlier process by them.
+    pub fn skip_to(&self, number: u64) {
+        let mut state = self.lock();
+        state.next = state.next.max(number);
     }
 
     /// Creates a new output, empty.
@@ -192,5 +202,31 @@ impl Write for OutputWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+/// The highest number of an output that a text names.
+#[must_use]
+pub fn highest_output(text: &str) -> u64 {
+    let numbers = text.match_indices(PREFIX).filter_map(|(at, _)| {
+        let digits = text.get(at + PREFIX.len()..)?;
+        let end = digits
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .take(MAX_DIGITS)
+            .count();
+        digits.get(..end)?.parse().ok()
+    });
+    numbers.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::highest_output;
+
+    #[test]
+    fn the_highest_number_is_found() {
+        assert_eq!(highest_output("output:3, output:12 and output:7"), 12);
+        assert_eq!(highest_output("output: none, output:x"), 0);
     }
 }

@@ -8,7 +8,7 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Failure, SeenFile, Tool, Witness};
+use crate::{Conversation, Failure, ResultLimit, SeenFile, Tool, Witness};
 
 /// A call that is to be run.
 ///
@@ -31,6 +31,8 @@ pub struct CallRequest {
     pub(crate) witness: Option<Arc<dyn Witness>>,
     pub(crate) tool: Option<Arc<dyn Tool>>,
     pub(crate) prompt: Option<Arc<str>>,
+    pub(crate) conversation: Option<Conversation>,
+    pub(crate) limit: Option<ResultLimit>,
 }
 
 impl CallRequest {
@@ -48,6 +50,8 @@ impl CallRequest {
             witness: None,
             tool: None,
             prompt: None,
+            conversation: None,
+            limit: None,
         }
     }
 
@@ -80,6 +84,22 @@ impl CallRequest {
     #[must_use]
     pub fn prompted_by(mut self, prompt: impl Into<Arc<str>>) -> Self {
         self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// The same call as part of a conversation. Without one, it is part of the
+    /// [manager's own](crate::ToolManager::conversation).
+    #[must_use]
+    pub fn in_conversation(mut self, conversation: &Conversation) -> Self {
+        self.conversation = Some(conversation.clone());
+        self
+    }
+
+    /// The same call, whose result has at most these tokens. What is cut can be
+    /// read in parts, and does not count as seen.
+    #[must_use]
+    pub fn with_limit(mut self, limit: ResultLimit) -> Self {
+        self.limit = Some(limit);
         self
     }
 

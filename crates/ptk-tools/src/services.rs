@@ -1,6 +1,6 @@
 //! What the calls of one session share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptk_permission::{Guarded, Rule};
 use ptk_sandbox::Workspace;
@@ -9,7 +9,6 @@ use ptk_undo::Recorder;
 use tokio::sync::OnceCell;
 
 use crate::activity::Activity;
-use crate::files::Files;
 use crate::outputs::Outputs;
 use crate::session_state::SessionState;
 use crate::{Sandbox, SnippetFormat, Unprotected};
@@ -27,7 +26,7 @@ pub(crate) struct Services {
     /// Their protections, if they are not complete; once it is known.
     pub(crate) incomplete: OnceCell<Option<Protections>>,
     pub(crate) outputs: Arc<Outputs>,
-    pub(crate) files: Files,
+    writing: Mutex<()>,
     /// State of tools.
     pub(crate) state: SessionState,
     pub(crate) snippet_format: SnippetFormat,
@@ -57,7 +56,7 @@ impl Services {
             workspace,
             helper,
             outputs,
-            files: Files::default(),
+            writing: Mutex::default(),
             state: SessionState::default(),
             snippet_format,
             withheld: Vec::new(),
@@ -65,6 +64,14 @@ impl Services {
             is_reviewed: false,
             activity: Arc::default(),
         }
+    }
+
+    /// Locks writing, from the look at a file to its replacement, for code that
+    /// blocks anyway: of two calls that change one file at once, the second
+    /// sees what the first has made of it. One lock for all files, since one
+    /// file may have several names.
+    pub(crate) fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same services, with everything kept before it changes.

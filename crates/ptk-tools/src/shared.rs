@@ -5,11 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ptk_events::Bus;
 use tokio::sync::Semaphore;
 
-use crate::in_flight::InFlight;
-use crate::repeats::Repeats;
 use crate::services::Services;
 use crate::usage::Statistics;
-use crate::{Approver, Limits, Middleware, Permissions, Registry};
+use crate::{Approver, Conversation, Limits, Middleware, Permissions, Registry};
 
 /// The parts of a [`ToolManager`](crate::ToolManager), which its clones and its
 /// calls have in common.
@@ -21,8 +19,8 @@ pub(crate) struct Shared {
     pub(crate) permissions: Permissions,
     pub(crate) bus: Bus,
     pub(crate) services: Arc<Services>,
-    pub(crate) repeats: Repeats,
-    pub(crate) in_flight: InFlight,
+    /// The conversation of calls that name none.
+    pub(crate) conversation: Conversation,
     pub(crate) statistics: Statistics,
     pub(crate) limits: Limits,
     pub(crate) running: Semaphore,

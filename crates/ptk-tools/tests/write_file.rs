@@ -9,8 +9,9 @@ mod asked;
 mod scene;
 
 use asked::Asked;
-use scene::Scene;
-use serde_json::json;
+use ptk_tools::{Conversation, ResultLimit};
+use scene::{Scene, request};
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_new_file_is_created_with_its_folders() {
@@ -271,6 +272,79 @@ async fn a_result_that_was_cut_is_no_look_at_the_file() {
         told.contains("None of the 50 lines of a.txt were shown"),
         "{told}"
     );
+}
+
+/// Four bytes a token.
+fn tokens(most: u64) -> ResultLimit {
+    ResultLimit::new(most, |text| text.len().div_ceil(4) as u64)
+}
+
+#[tokio::test]
+async fn for_a_small_window_a_file_is_read_in_parts_before_it_is_written() {
+    for tool in ["read_file", "read"] {
+        let scene = Scene::new();
+        let lines: Vec<String> = (1..=900)
+            .map(|line| format!("\"line\" {line} of the file\n"))
+            .collect();
+        scene.write("a.txt", lines.concat());
+        let write = json!({"path": "a.txt", "content": "x"});
+        let (mut offset, mut calls) = (1, 0);
+        while offset <= lines.len() {
+            if calls > 0 {
+                let told = scene.refusal("write_file", write.clone()).await;
+                assert!(told.contains("Only lines 1-"), "{told}");
+            }
+            calls += 1;
+            let args = match tool {
+                "read" => json!({"file_paths": ["a.txt"], "offset": offset}),
+                _ => json!({"path": "a.txt", "offset": offset}),
+            };
+            let call = request(tool, &args).with_limit(tokens(1_000));
+            let result = scene.tools.execute(call).await.result;
+            assert!(json!(result.fields).to_string().len() <= 4_000);
+            assert!(
+                !result.fields.get("truncated").is_some_and(Value::is_object),
+                "it was cut once more: {result:?}"
+            );
+            let shown = result.fields["content"].as_str().unwrap();
+            let last = lines
+                .iter()
+                .rposition(|line| shown.contains(line.trim_end()));
+            let last = last.unwrap() + 1;
+            assert!(last >= offset, "{tool} at {offset} shows no more lines");
+            offset = last + 1;
+            let more = json!(result.fields).to_string();
+            assert_eq!(
+                more.contains(&format!("offset={offset}")),
+                last < lines.len(),
+                "{more}"
+            );
+        }
+        assert!(calls > 5, "{tool} took {calls} calls");
+        assert!(scene.call("write_file", write).await.result.success);
+    }
+}
+
+#[tokio::test]
+async fn what_one_conversation_has_read_another_has_not() {
+    let scene = Scene::new();
+    scene.write("a.txt", "one\n");
+    let (ann, bob) = (Conversation::new(), Conversation::new());
+    let run = |tool, args, of: &Conversation| {
+        let call = request(tool, &args).in_conversation(of);
+        scene.tools.execute(call)
+    };
+    let read = json!({"path": "a.txt"});
+    let write = json!({"path": "a.txt", "content": "two\n"});
+    assert!(run("read_file", read.clone(), &ann).await.result.success);
+    let refused = run("write_file", write.clone(), &bob).await.result;
+    assert!(refused.error.contains("was not read"), "{}", refused.error);
+    let again = run("read_file", read, &bob).await.result;
+    assert!(again.success, "a repeat of nothing: {}", again.error);
+    assert!(run("write_file", write.clone(), &ann).await.result.success);
+    let write = json!({"path": "a.txt", "content": "three\n"});
+    let refused = run("write_file", write, &bob).await.result;
+    assert!(refused.error.contains("has changed"), "{}", refused.error);
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use tracing::Instrument as _;
 use crate::engine::{Engine, TurnConfig};
 use crate::hooks::{IterationAction, IterationInfo};
 use crate::recover::Effort;
+use crate::render::Renderer;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
 use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, final_request, read, spans};
@@ -179,7 +180,8 @@ impl Session {
                     let turn = &self.log.turn;
                     let is_retry = turn.unusable > turn.unusable_then;
                     let transcript = &self.log.transcript;
-                    final_request::messages(&config, messages, transcript, &question, is_retry)
+                    let renderer = Renderer::with_results(&config, &self.cut_results);
+                    final_request::messages(&renderer, messages, transcript, &question, is_retry)
                 }
                 None => messages,
             };
@@ -320,7 +322,7 @@ pub(crate) async fn listen(
     let grammar = reply_constraint
         .and_then(ReplyConstraint::grammar)
         .unwrap_or(&config.prompt.grammar);
-    let guard = RunawayGuard::new(config.max_tokens, config.budget.window);
+    let guard = RunawayGuard::new(config.max_tokens, config.approach.context_window);
     let text = engine.parser.begin(grammar);
     let mut reader = ReplyReader::new(&config.prompt, text).with_guard(guard);
     let mut reply = ReplyCollector::default();

@@ -11,7 +11,7 @@ use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolR
 use ptk_store::{
     Call, CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, CallState, LoggedProblem,
 };
-use ptk_tools::{CallOutcome, CallRequest, Class};
+use ptk_tools::{CallOutcome, CallRequest, Class, ResultLimit};
 use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -20,6 +20,7 @@ use crate::consent::{self, Doubt, Notary, Occasion, Word};
 use crate::engine::TurnConfig;
 use crate::hooks::{CallAction, CallInfo};
 use crate::loop_breaker::cannot_answer;
+use crate::result_share::no_room;
 use crate::session::millis;
 use crate::turn::is_fault;
 use crate::{CallPolicy, RunError, Session, Step, log};
@@ -60,6 +61,7 @@ impl Session {
         let calls = self.log.transcript.calls_of(reply).to_vec();
         let mut left = options.max_tool_calls - self.log.turn.made_before_reply;
         let mut group = Vec::new();
+        let share = self.result_share(config, reply);
         for (number, call) in (1..).zip(calls) {
             let has_begun = self.log.turn.has_begun(&call.id);
             if matches!(call.state, CallState::Ended { .. }) {
@@ -71,6 +73,8 @@ impl Session {
                 CallDecision::Answer(ignored())
             } else if left == 0 {
                 CallDecision::Answer(one_too_many(options.max_tool_calls))
+            } else if number > share.calls {
+                CallDecision::Answer(no_room())
             } else if self.log.has_read(reply) && call.arguments.to_json().contains(REDACTED) {
                 CallDecision::Answer(incomplete())
             } else {
@@ -82,16 +86,18 @@ impl Session {
                     left -= 1;
                     let is_alone = self.engine.changes(&call.name);
                     if is_alone {
-                        self.run_group(std::mem::take(&mut group)).await?;
+                        self.run_group(std::mem::take(&mut group), &share.limit)
+                            .await?;
                     }
                     group.push(Planned { call, args, doubt });
                     if is_alone {
-                        self.run_group(std::mem::take(&mut group)).await?;
+                        self.run_group(std::mem::take(&mut group), &share.limit)
+                            .await?;
                     }
                 }
             }
         }
-        self.run_group(group).await?;
+        self.run_group(group, &share.limit).await?;
         let ended = self.log.transcript.calls_of(reply).iter();
         Ok(Step::Called(ended.map(|call| call.id.clone()).collect()))
     }
@@ -181,7 +187,11 @@ impl Session {
     }
 
     /// Runs calls in parallel. Each has a deadline of its own.
-    async fn run_group(&mut self, group: Vec<Planned>) -> Result<(), RunError> {
+    async fn run_group(
+        &mut self,
+        group: Vec<Planned>,
+        limit: &ResultLimit,
+    ) -> Result<(), RunError> {
         if group.is_empty() {
             return Ok(());
         }
@@ -201,6 +211,7 @@ impl Session {
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
         let of = self.log.turn.correlation();
+        let conversation = self.conversation().clone();
         let prompt = self.log.prompt();
         let (tell, mut words) = unbounded_channel();
         let mut running: FuturesUnordered<_> = group
@@ -209,7 +220,10 @@ impl Session {
                 let refusal = doubt.map(|doubt| doubt.refusal(&call));
                 let (id, name) = (call.id, call.name);
                 let call = ToolCall::new(&name, args).with_id(id.as_str());
-                let mut request = CallRequest::new(call).cancelled_by(&token);
+                let mut request = CallRequest::new(call)
+                    .in_conversation(&conversation)
+                    .with_limit(limit.clone())
+                    .cancelled_by(&token);
                 if let Some(id) = of.request_id {
                     request = request.in_request(id);
                 }

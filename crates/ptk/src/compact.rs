@@ -147,7 +147,7 @@ impl Session {
             return Ok(None);
         };
         let taken: u64 = parts.iter().take(cut.at).map(|part| part.cost).sum();
-        let notice = Renderer { config: &config }.note(LEFT_OUT);
+        let notice = Renderer::new(&config).note(LEFT_OUT);
         if taken <= cost(&*config.tokens, &notice) {
             return Ok(None);
         }
@@ -186,7 +186,7 @@ impl Session {
 
     /// Renders each item under a configuration other than the turn's.
     fn shown_anew(&self, config: &TurnConfig) -> Vec<Arc<Shown>> {
-        let renderer = Renderer { config };
+        let renderer = Renderer::with_results(config, &self.cut_results);
         let items = self.log.transcript.items().iter();
         items.map(|item| Arc::new(renderer.shown(item))).collect()
     }
@@ -201,13 +201,17 @@ impl Session {
     /// The rendered items. Each is rendered once a turn, because what the model
     /// was shown does not change.
     fn shown(&mut self, config: &TurnConfig) -> Vec<Arc<Shown>> {
-        let renderer = Renderer { config };
+        let renderer = Renderer::with_results(config, &self.cut_results);
         let items = self.log.transcript.items().iter();
         let shown = items.map(|item| {
             let known = self.shown.entry(item.seq);
             Arc::clone(known.or_insert_with(|| Arc::new(renderer.shown(item))))
         });
-        shown.collect()
+        let shown = shown.collect();
+        for call in self.cut_results.take_fresh() {
+            self.hide_files_of(&call);
+        }
+        shown
     }
 
     /// The model's summary of what is to be left out, if the options want one.

@@ -19,7 +19,8 @@ use crate::{RunError, RunOptions, Session};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextUse {
-    /// The window, where it is known.
+    /// The window: that of the model, or the one that is assumed where it is not
+    /// known.
     pub window: Option<u64>,
     /// What is kept for the reply.
     pub reply: u64,
@@ -116,7 +117,7 @@ impl Session {
         self.load_transcript().await?;
         let config = self.engine.learned_config(options, &stop).await?;
         let mut context = self.engine.context(&config);
-        let renderer = Renderer { config: &config };
+        let renderer = Renderer::with_results(&config, &self.cut_results);
         for item in self.log.transcript.items() {
             let shown = renderer.shown(item);
             context.count(&*config.tokens, item, &shown.messages);

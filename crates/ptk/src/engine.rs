@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use ptk_llm::{Memory, ResponseFormat, Sampling};
 use ptk_model::{
-    Approach, Budget, Candidate, Hold, Models, ReplyConstraint, ReplyParser, Teacher, TokenCounter,
-    ToolPrompt, cost, most, tokens_of,
+    ASSUMED_WINDOW, Approach, Budget, Candidate, Hold, Models, ReplyConstraint, ReplyParser,
+    Teacher, TokenCounter, ToolPrompt, cost, most, tokens_of,
 };
 use ptk_protocol::schema::suggest;
 use ptk_protocol::{ErrorCode, Formatter, ProblemCode, ToolSpec, Toolset, snippet};
@@ -183,7 +183,8 @@ impl Engine {
             None => tokens_of(approach.model.as_deref()),
         };
         let max_tokens = options.max_tokens.or(model.max_tokens);
-        let budget = Budget::new(approach.context_window, max_tokens, tokens.margin());
+        let window = approach.context_window.unwrap_or(ASSUMED_WINDOW);
+        let budget = Budget::new(Some(window), max_tokens, tokens.margin());
         Ok(TurnConfig {
             sampling: if options.sampling == Sampling::default() {
                 model.sampling

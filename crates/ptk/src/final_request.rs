@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ptk_llm::Message;
-use ptk_protocol::Role;
+use ptk_protocol::{Role, ToolResult};
 use ptk_store::{Call, Content, Item, Transcript};
 use serde_json::Value;
 
@@ -33,19 +33,20 @@ pub(crate) fn is_rewritten(config: &TurnConfig) -> bool {
 /// the reply to that could not be used (`is_retry`), it gets the conversation
 /// as it was: a model that samples without randomness would fail the same way.
 pub(crate) fn messages(
-    config: &TurnConfig,
+    renderer: &Renderer<'_>,
     messages: Vec<Message>,
     transcript: &Transcript,
     question: &str,
     is_retry: bool,
 ) -> Vec<Message> {
+    let config = renderer.config();
     if config.prompt.tools.is_empty() {
         return messages;
     }
     let (mut messages, request) = if config.prompt.is_native || is_retry {
         (messages, ORDINARY)
     } else {
-        (plain_conversation(config, transcript.items()), PLAIN)
+        (plain_conversation(renderer, transcript.items()), PLAIN)
     };
     // Small models repeat a question that comes first or stands alone.
     messages.push(Message::user(format!("{request} {question}")));
@@ -54,8 +55,7 @@ pub(crate) fn messages(
 
 /// The conversation with plain results instead of calls, and without the
 /// question of this turn.
-fn plain_conversation(config: &TurnConfig, items: &[Item]) -> Vec<Message> {
-    let renderer = Renderer { config };
+fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> Vec<Message> {
     let is_question =
         |item: &Item| matches!(&item.content, Content::Message(it) if it.role == Role::User);
     let question = items.iter().rposition(is_question).unwrap_or_default();
@@ -67,7 +67,7 @@ fn plain_conversation(config: &TurnConfig, items: &[Item]) -> Vec<Message> {
             Content::Reply(reply) if !reply.calls.is_empty() => {
                 for call in reply.calls.iter().filter(|_| reply.has_results()) {
                     let is_new = calls.insert((&call.name, call.arguments.to_json()));
-                    let result = plain_result(&renderer, call);
+                    let result = plain_result(renderer, call);
                     // A repeated call adds nothing, and is mostly refused.
                     if (is_new || call.result().success) && results.insert(result.clone()) {
                         messages.push(Message::User(result));
@@ -97,19 +97,15 @@ fn plain_result(renderer: &Renderer<'_>, call: &Call) -> String {
             text.push_str(&value);
         }
     }
-    text.push_str(":\n");
-    let result = call.result();
-    if result.success {
-        text.push_str(&render::plain_text(&result));
-    } else {
-        text.push_str("Failed: ");
-        text.push_str(&result.error);
-    }
-    let text = renderer
-        .config
-        .prompt
-        .formatter
-        .break_marks(&text)
-        .into_owned();
-    renderer.bounded(text)
+    let told = |result: &ToolResult| {
+        let result = if result.success {
+            render::plain_text(result)
+        } else {
+            format!("Failed: {}", result.error)
+        };
+        let formatter = &renderer.config().prompt.formatter;
+        let text = format!("{text}:\n{result}");
+        formatter.break_marks(&text).into_owned()
+    };
+    renderer.fitting(call, told)
 }

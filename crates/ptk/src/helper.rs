@@ -144,6 +144,9 @@ impl Session {
         self.tell(&replied, Some(id));
         // The reply is rendered again.
         self.shown.clear();
+        if replied.error.is_none() {
+            self.hide_files_of(id);
+        }
         let entry = self.log.entry(replied).about(id.clone());
         self.log.append(vec![entry]).await
     }
@@ -304,7 +307,9 @@ impl Session {
 
     async fn run_tool(&self, tool: Arc<dyn Tool>, args: Value) -> CallOutcome {
         let args = Arguments::from_json(&args.to_string()).unwrap_or_default();
-        let mut request = CallRequest::of_tool(tool, args).cancelled_by(&self.stop.token());
+        let mut request = CallRequest::of_tool(tool, args)
+            .in_conversation(self.conversation())
+            .cancelled_by(&self.stop.token());
         if let Some(id) = self.log.turn.id {
             request = request.in_request(id);
         }
@@ -324,7 +329,7 @@ impl Session {
 
 /// The message that shows the main model the files.
 fn shown_files(config: &TurnConfig, files: &[(String, Result<ToolResult, String>)]) -> String {
-    let renderer = Renderer { config };
+    let renderer = Renderer::new(config);
     let files = files.iter().map(|(path, read)| match read {
         Ok(result) => format!("{path}\n{}", renderer.result(result)),
         Err(error) => format!("{path}\nIt could not be read: {error}"),

@@ -43,9 +43,9 @@
 //! | `model` | a model and how it is asked: [`Model`], and what is noticed of it |
 //! | `ask`, `final_request`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
-//! | `calls`, `consent` | running calls, and asking about those that are in doubt |
+//! | `calls`, `result_share`, `consent` | running calls, how long their results may be, and asking about those that are in doubt |
 //! | `loops`, `loop_breaker` | models that repeat themselves |
-//! | `window`, `tokens`, `render`, `compact`, `context` | what the model is shown, how much that is, making room, and seeing it |
+//! | `window`, `tokens`, `render`, `cut_results`, `compact`, `context` | what the model is shown, how much that is, making room, and seeing it |
 //! | `helper_model`, `helper` | a small model that chooses files and shortens results |
 //! | `log`, `turn` | what is written down, and what follows from it |
 //! | `probe` | finding out how a model is best asked: [`try_model`] |
@@ -70,6 +70,7 @@ mod calls;
 mod compact;
 mod consent;
 mod context;
+mod cut_results;
 mod ending;
 mod engine;
 mod error;
@@ -89,6 +90,7 @@ mod read;
 mod recover;
 mod render;
 mod replay;
+mod result_share;
 mod session;
 mod spans;
 mod stop;

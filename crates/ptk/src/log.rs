@@ -8,7 +8,7 @@ use ptk_store::{
     Call, CallState, Content, EntryKind, InfoChanged, NewEntry, Next, SessionId, SessionInfo,
     Store, Stretch, Transcript, Window, resume,
 };
-use ptk_tools::SeenFile;
+use ptk_tools::{SeenFile, highest_output};
 use serde_json::{Value, json};
 
 use crate::RunError;
@@ -46,6 +46,17 @@ pub(crate) struct Log {
     read_through: u64,
 }
 
+/// What a log that was loaded says of the calls before.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// The files that they have seen.
+    pub(crate) seen: Vec<SeenFile>,
+    /// Those of them that the model was not shown in full.
+    pub(crate) hidden: Vec<SeenFile>,
+    /// The highest number of the outputs that their results name.
+    pub(crate) outputs: u64,
+}
+
 impl Log {
     pub(crate) fn new(store: Arc<dyn Store>, session: SessionId, info: SessionInfo) -> Self {
         Self {
@@ -70,11 +81,10 @@ impl Log {
         Ok(())
     }
 
-    /// Loads the log, unless it is known. Returns the files that its calls have
-    /// seen.
-    pub(crate) async fn load(&mut self) -> Result<Vec<SeenFile>, RunError> {
+    /// Loads the log, unless it is known.
+    pub(crate) async fn load(&mut self) -> Result<Option<Loaded>, RunError> {
         if self.is_current {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let found = resume(&*self.store, &self.session, Window::default()).await?;
         self.is_new = found.is_none();
@@ -82,20 +92,23 @@ impl Log {
         self.read_through = self.transcript.last();
         self.turn = Turn::default();
         self.copies = self.remembered().await?;
-        let mut seen = Vec::new();
+        let mut loaded = Loaded::default();
         for call in calls(&self.transcript) {
-            if let CallState::Ended {
-                state: Some(state), ..
-            } = &call.state
-            {
-                seen.extend(files_of(state));
+            let files = files_of(call);
+            if call.shortened.is_some() {
+                loaded.hidden.extend(files.iter().cloned());
+            }
+            loaded.seen.extend(files);
+            if let CallState::Ended { result, .. } = &call.state {
+                let fields = result.fields.values().map(highest_in);
+                loaded.outputs = loaded.outputs.max(fields.max().unwrap_or(0));
             }
         }
         if self.transcript.next() != Next::Prompt {
             self.turn = self.open_turn().await?;
         }
         self.is_current = true;
-        Ok(seen)
+        Ok(Some(loaded))
     }
 
     /// Results of tools in the whole session, also in turns that were
@@ -206,7 +219,7 @@ impl Log {
     }
 }
 
-fn calls(transcript: &Transcript) -> impl Iterator<Item = &Call> {
+pub(crate) fn calls(transcript: &Transcript) -> impl Iterator<Item = &Call> {
     let replies = transcript
         .items()
         .iter()
@@ -223,12 +236,28 @@ pub(crate) fn state_of(files: &[SeenFile]) -> Option<Value> {
     Some(json!({ FILES: files.flatten()? }))
 }
 
-/// The files in the state of a call. Those written by another version are left
+/// The files that a call has seen. Those written by another version are left
 /// out.
-fn files_of(state: &Value) -> Vec<SeenFile> {
+pub(crate) fn files_of(call: &Call) -> Vec<SeenFile> {
+    let CallState::Ended {
+        state: Some(state), ..
+    } = &call.state
+    else {
+        return Vec::new();
+    };
     let files = state.get(FILES).and_then(Value::as_array);
     let read = |file: &Value| serde_json::from_value(file.clone()).ok();
     files.into_iter().flatten().filter_map(read).collect()
+}
+
+/// The highest number of a kept output that a value names.
+fn highest_in(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => highest_output(text),
+        Value::Array(items) => items.iter().map(highest_in).max().unwrap_or(0),
+        Value::Object(members) => members.values().map(highest_in).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 /// Remembers the results of tools in an entry.

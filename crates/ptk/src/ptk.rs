@@ -139,7 +139,7 @@ impl Ptk {
         let stop = Stop::new(&options);
         let hooks = options.hooks.or(&engine.hooks);
         let config = engine.config(options)?;
-        let renderer = Renderer { config: &config };
+        let renderer = Renderer::new(&config);
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
         let mut request = ask::request(&config, shown, false);
         request.format = engine.format(&config, 0);

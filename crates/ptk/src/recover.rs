@@ -48,6 +48,16 @@ impl Session {
         effort: &mut Effort,
         error: LlmError,
     ) -> Result<(), RunError> {
+        if let Some(window) = error.stated_window()
+            && config.options.context_window.is_none()
+            && config.budget.window.is_none_or(|known| window < known)
+        {
+            let (model, memory) = (config.approach.model.as_deref(), &*self.engine.memory);
+            config.candidate.learn_window(model, memory, window);
+            effort.available = None;
+            effort.refused = Some(error.into());
+            return self.change(config.options.clone(), config.rank);
+        }
         if error.kind == LlmErrorKind::TooLong {
             let cost = self.used(config);
             if cost < effort.available.unwrap_or(config.budget.available) {

@@ -9,8 +9,10 @@ use ptk_model::{TokenCounter, cost, most, result_message, with_calls};
 use ptk_protocol::schema::example;
 use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
+use ptk_tools::ResultLimit;
 use serde_json::{Map, Value};
 
+use crate::cut_results::CutResults;
 use crate::engine::TurnConfig;
 use crate::turn::is_fault;
 
@@ -20,7 +22,8 @@ pub(crate) const LEFT_OUT: &str =
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
-    pub(crate) config: &'a TurnConfig,
+    config: &'a TurnConfig,
+    cut_results: Option<&'a CutResults>,
 }
 
 /// A rendered item, and its cost in tokens.
@@ -41,7 +44,27 @@ impl Shown {
     }
 }
 
-impl Renderer<'_> {
+impl<'a> Renderer<'a> {
+    /// Renders what is no result of a call.
+    pub(crate) const fn new(config: &'a TurnConfig) -> Self {
+        Self {
+            config,
+            cut_results: None,
+        }
+    }
+
+    /// Renders results, too. Those that are too long are cut.
+    pub(crate) const fn with_results(config: &'a TurnConfig, cut_results: &'a CutResults) -> Self {
+        Self {
+            config,
+            cut_results: Some(cut_results),
+        }
+    }
+
+    pub(crate) const fn config(&self) -> &TurnConfig {
+        self.config
+    }
+
     pub(crate) fn shown(&self, item: &Item) -> Shown {
         let messages = self.item(item);
         Shown {
@@ -123,8 +146,9 @@ impl Renderer<'_> {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
                 let id = several.then_some(call.id.as_str());
-                let told = self.config.prompt.formatter.tool_result(&call.result(), id);
-                let mut told = self.bounded(told);
+                let told =
+                    |result: &ToolResult| self.config.prompt.formatter.tool_result(result, id);
+                let mut told = self.fitting(call, told);
                 told.extend(self.right_call(call));
                 told
             });
@@ -163,36 +187,26 @@ impl Renderer<'_> {
         Message::Result {
             id: call.id.to_string(),
             name: call.name.clone(),
-            text: self.bounded(native(&result)),
+            text: self.fitting(call, native),
             is_error: !result.success,
         }
     }
 
-    /// Shortens a result that would fill the window to its beginning and its
-    /// end.
-    pub(crate) fn bounded(&self, text: String) -> String {
+    /// Renders the result of a call, which is cut if it would fill the window.
+    pub(crate) fn fitting(&self, call: &Call, told: impl Fn(&ToolResult) -> String) -> String {
+        let text = told(&call.result());
         let most = self.config.budget.of_a_result();
         // No token has less than a byte.
         if text.len() as u64 <= most || self.config.tokens.count(&text) <= most {
             return text;
         }
-        let keep = usize::try_from(most).unwrap_or(usize::MAX) * 3 / 2;
-        let head = boundary(&text, keep);
-        let tail = boundary(&text, text.len().saturating_sub(keep / 3));
-        let left_out = tail.saturating_sub(head);
-        let (head, tail) = (text.get(..head), text.get(tail..));
-        format!(
-            "{}\n… {left_out} bytes left out, because the model's window is small; ask for less at once …\n{}",
-            head.unwrap_or_default(),
-            tail.unwrap_or_default()
-        )
+        let tokens = Arc::clone(&self.config.tokens);
+        let limit = ResultLimit::new(most, move |text| tokens.count(text));
+        let cut = self
+            .cut_results
+            .and_then(|results| results.cut(call, &limit));
+        cut.map_or(text, |cut| told(&cut))
     }
-}
-
-/// The last place at or before this one where a text can be cut.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut places = (0..=at.min(text.len())).rev();
-    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn summary(text: &str) -> String {

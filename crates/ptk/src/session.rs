@@ -12,10 +12,12 @@ use ptk_store::{
     Content, NewEntry, Next, ReplyRejected, SessionId, Transcript, TurnBegan, TurnEnded,
     TurnOutcome,
 };
+use ptk_tools::Conversation;
 use tokio::time::Instant;
 
+use crate::cut_results::CutResults;
 use crate::engine::{Engine, TurnConfig};
-use crate::log::Log;
+use crate::log::{self, Log};
 use crate::render::Shown;
 use crate::stop::Stop;
 use crate::{Execution, Hooks, ReplyKind, RunError, RunOptions, read};
@@ -39,6 +41,9 @@ pub struct Session {
     pub(crate) since: Instant,
     /// The items that were rendered in this turn, by their numbers.
     pub(crate) shown: HashMap<u64, Arc<Shown>>,
+    /// Results that were too long for the window.
+    pub(crate) cut_results: CutResults,
+    conversation: Conversation,
 }
 
 /// What one step of a run did.
@@ -82,6 +87,8 @@ impl Session {
         let hooks = engine.options.hooks.or(&engine.hooks);
         Self {
             hooks,
+            cut_results: CutResults::new(Arc::clone(engine.tools.outputs())),
+            conversation: Conversation::new(),
             engine,
             log,
             config: None,
@@ -97,7 +104,14 @@ impl Session {
         &self.log.session
     }
 
-    /// The conversation.
+    /// The conversation that calls of this session belong to, also those that
+    /// the user makes by hand.
+    #[must_use]
+    pub const fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The conversation, as it was logged.
     ///
     /// # Errors
     ///
@@ -189,6 +203,7 @@ impl Session {
         let settings = options.settings.clone();
         self.configure_turn(options)?;
         self.engine.tools.begin_turn();
+        self.conversation.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
         if self.log.transcript.next() != Next::Prompt {
             entries.push(self.log.entry(TurnEnded::new(TurnOutcome::Cancelled)));
@@ -214,9 +229,19 @@ impl Session {
 
     /// Loads the log and the files that the tools have seen.
     pub(crate) async fn load_transcript(&mut self) -> Result<(), RunError> {
-        let seen = self.log.load().await?;
-        self.engine.tools.remember(seen);
+        if let Some(loaded) = self.log.load().await? {
+            self.engine.tools.outputs().skip_to(loaded.outputs);
+            self.conversation.remember(loaded.seen);
+            self.conversation.hide(loaded.hidden);
+        }
         Ok(())
+    }
+
+    /// Forgets the lines of files that a call has shown: the model is not shown
+    /// all of its result.
+    pub(crate) fn hide_files_of(&self, call: &CallId) {
+        let files = log::calls(&self.log.transcript).filter(|known| known.id == *call);
+        self.conversation.hide(files.flat_map(log::files_of));
     }
 
     /// Sets the options of the turn.

@@ -26,6 +26,7 @@ impl Exchange<'_> {
         // If the client leaves, the tools are stopped.
         let stop = CancellationToken::new();
         let _guard = stop.clone().drop_guard();
+        let running = hosted.begin();
         let mut usage = Usage::default();
         let mut notes = Vec::new();
         let mut has_text = false;
@@ -64,7 +65,7 @@ impl Exchange<'_> {
                     ..End::default()
                 });
             }
-            let results = hosted.run(turn.calls.clone(), &stop).await;
+            let results = running.run(turn.calls.clone(), &stop).await;
             let ran_calls = || turn.calls.iter().zip(&results);
             notes.extend(ran_calls().map(|(call, result)| ran(call, result)));
             let results: Vec<Message> = ran_calls()

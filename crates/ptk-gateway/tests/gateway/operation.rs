@@ -9,7 +9,7 @@ use ptk_gateway::{Ended, Gateway, HostedTools, Keys, Limits, Log};
 use ptk_llm::{Delta, Deltas, FinishReason, Provider, Request, Script};
 use ptk_model::Model;
 use ptk_sandbox::Workspace;
-use ptk_tools::{ToolManager, tools};
+use ptk_tools::{AllowAll, ToolManager, tools};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
@@ -457,6 +457,33 @@ async fn tools_are_run_for_clients_that_have_none() {
     body["tools"] = json!([tool]);
     let _ = scene.post(PATH, &body).await;
     assert!(!scene.shown().contains("read_file"), "{}", scene.shown());
+}
+
+/// What the model of one client has read, that of another has not.
+#[tokio::test]
+async fn clients_share_neither_repeats_nor_knowledge_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, "forty-two\n").unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap().with_temp().unwrap();
+    let registry = tools::all(serde_json::from_value(json!({})).unwrap()).unwrap();
+    let manager = ToolManager::builder(workspace)
+        .tools(registry)
+        .approver(AllowAll)
+        .build();
+    let names = ["read_file".to_owned(), "write_file".to_owned()];
+    let hosted = HostedTools::of_manager(manager, &names).unwrap();
+    let read = call("read_file", &json!({"path": "a.txt"}));
+    let write = call("write_file", &json!({"path": "a.txt", "content": "gone\n"}));
+    let replies = [&*read, "Read.", &*read, "Read, too.", &*write, "Written."];
+    let scene = Scene::with(Script::new(replies), |it| it.tools(Some(hosted))).await;
+    for _ in 0..2 {
+        let _ = scene.post(PATH, &hello()).await;
+        assert!(scene.shown().contains("forty-two"), "{}", scene.shown());
+    }
+    let _ = scene.post(PATH, &hello()).await;
+    assert!(scene.shown().contains("was not read"), "{}", scene.shown());
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "forty-two\n");
 }
 
 #[tokio::test]

@@ -51,13 +51,12 @@ pub(crate) async fn foresee(shared: &Shared, call: ToolCall) -> Foreseen {
     let request = CallRequest::new(call);
     let scope = Bus::new().call(request.correlation(), Channel::Realtime);
     let open = scope.start(&request.call.name, serde_json::Value::Null);
+    let services = Arc::clone(&shared.services);
     let context = CallContext::new(
-        request.call_id.clone(),
-        request.correlation(),
+        &request,
         open.events().clone(),
-        request.cancel.clone(),
-        Arc::clone(&shared.services),
-        request.prompt.clone(),
+        services,
+        &shared.conversation,
     );
     let on_its_way = Call {
         shared,

@@ -61,20 +61,18 @@ pub(crate) async fn run(shared: &Shared, request: CallRequest) -> CallOutcome {
         Some(Class::Background) => Channel::Background,
         Some(Class::Realtime) | None => Channel::Realtime,
     };
-    let correlation = request.correlation();
     let arguments = serde_json::Value::Object(request.call.args.as_map().clone());
     let open = shared
         .bus
-        .call(correlation.clone(), channel)
+        .call(request.correlation(), channel)
         .start(&name, arguments);
     let span = spans::begun(&name, &request);
+    let services = Arc::clone(&shared.services);
     let context = CallContext::new(
-        request.call_id.clone(),
-        correlation,
+        &request,
         open.events().clone(),
-        request.cancel.clone(),
-        Arc::clone(&shared.services),
-        request.prompt.clone(),
+        services,
+        &shared.conversation,
     );
     let call = Call {
         shared,
@@ -91,8 +89,10 @@ pub(crate) async fn run(shared: &Shared, request: CallRequest) -> CallOutcome {
     };
     let steps = AssertUnwindSafe(steps).catch_unwind();
     let result = tracing::Instrument::instrument(steps, span.clone()).await;
-    let result = result
+    let mut result = result
         .unwrap_or_else(|_| ToolError::system("A layer around the tool broke down").into_result());
+    let failure = Failure::of(&result, context.told());
+    bound::bound_error(&mut result, context.limit(), context.outputs());
     let ending = match call.ending.get() {
         Some(ending) => *ending,
         None if result.success => Ending::Success,
@@ -112,7 +112,7 @@ pub(crate) async fn run(shared: &Shared, request: CallRequest) -> CallOutcome {
     CallOutcome {
         call_id: request.call_id,
         tool: name,
-        failure: Failure::of(&result, context.told()),
+        failure,
         result,
         preview,
         files: call.files.into_inner().unwrap_or_default(),
@@ -226,7 +226,8 @@ impl Call<'_> {
         });
         if let Some(repeat) = &repeat {
             let since = Instant::now();
-            if let Err(result) = self.shared.repeats.check(&tool.spec().name, repeat) {
+            let repeats = self.context.conversation().repeats();
+            if let Err(result) = repeats.check(&tool.spec().name, repeat) {
                 return self.refused(Step::Repeat, since, *result);
             }
             self.passed(Step::Repeat, since);
@@ -241,7 +242,7 @@ impl Call<'_> {
         let run = self.run(tool, args);
         let mut result = match &repeat {
             Some(repeat) => {
-                let in_flight = &self.shared.in_flight;
+                let in_flight = self.context.conversation().in_flight();
                 in_flight.share(&repeat.signature, run).await
             }
             None => run.await,
@@ -251,7 +252,7 @@ impl Call<'_> {
         let is_cut = self.bound(&mut result);
         self.track(&result, is_cut);
         if let Some(repeat) = repeat.filter(|_| result.success) {
-            self.shared.repeats.made(repeat);
+            self.context.conversation().repeats().made(repeat);
         }
         result
     }
@@ -510,8 +511,8 @@ impl Call<'_> {
     /// Cuts a result that is too long, and returns whether something was cut.
     fn bound(&self, result: &mut ToolResult) -> bool {
         let since = Instant::now();
-        let limit = self.shared.limits.result;
-        let cut = bound::bound(result, limit, self.context.outputs());
+        let most = self.shared.limits.result;
+        let cut = bound::bound(result, most, self.context.limit(), self.context.outputs());
         self.step(Step::Bound, StepOutcome::Passed, cut.as_deref(), since);
         cut.is_some()
     }
@@ -525,7 +526,7 @@ impl Call<'_> {
             touched.iter_mut().for_each(Touched::hide);
         }
         if result.success && !touched.is_empty() {
-            let files = self.context.services().files.take(touched);
+            let files = self.context.conversation().files().take(touched);
             let _ = self.files.set(files);
             self.passed(Step::Track, since);
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aliases::with_paths;
 use super::source::{Loaded, Source, counted};
-use super::text::{Binary, Encoding, Excerpt, MAX_BYTES, Taken, WantedContent, WantedLines};
+use super::text::{Binary, Encoding, Excerpt, MAX_BYTES, Room, Taken, WantedContent, WantedLines};
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 
 /// How many files one call may name: each has a part of the budget that is
@@ -112,7 +112,8 @@ fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolErr
     let needs: Vec<usize> = sections.iter().map(Section::need).collect();
     let mut truncated = false;
     let mut texts = Vec::with_capacity(sections.len());
-    for (section, budget) in sections.iter().zip(shares(&needs, MAX_BYTES)) {
+    let room = Room::of_text(context, &sample(&sections));
+    for (section, budget) in sections.iter().zip(shares(&needs, room.bytes)) {
         let (text, is_all) = section.text(context, budget);
         truncated |= !is_all;
         texts.push(text);
@@ -127,6 +128,26 @@ fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolErr
         files_failed: (failed > 0).then_some(failed),
         truncated: truncated.then_some(true),
     })
+}
+
+/// The beginning of what the listing would be with all lines: as much as is ever
+/// shown.
+fn sample(sections: &[Section]) -> String {
+    let mut sample = String::new();
+    for section in sections {
+        if sample.len() >= MAX_BYTES {
+            break;
+        }
+        if let Ok(Loaded {
+            content: WantedContent::Text(excerpt),
+            ..
+        }) = &section.loaded
+        {
+            let taken = excerpt.take(MAX_BYTES, NUMBER);
+            sample.push_str(&section.below_header(&numbered(taken.first, taken.text)));
+        }
+    }
+    sample
 }
 
 /// The error if no file can be read: the reason of each, and what helps.

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::aliases::with_path;
 use super::search::instead;
 use super::source::{Loaded, Source, counted};
-use super::text::{
-    Binary, Encoding, Excerpt, MAX_BYTES, MAX_TOKENS, Taken, WantedContent, WantedLines, tokens,
-};
+use super::text::{Binary, Encoding, Excerpt, Room, Taken, WantedContent, WantedLines, tokens};
 use crate::{CallContext, Effects, Plan, Redirect, ToolError, TypedTool};
 
 /// Reads one file: its content as it is, without line numbers.
@@ -133,7 +131,8 @@ fn output(context: &CallContext, source: &Source, loaded: &Loaded) -> ReadFileOu
         WantedContent::Text(excerpt) => excerpt,
         WantedContent::Binary(binary, size) => return ReadFileOutput::binary(*binary, *size),
     };
-    let taken = excerpt.take(MAX_BYTES, 0);
+    let room = Room::of(context, excerpt);
+    let taken = excerpt.take(room.bytes, 0);
     loaded.note(context, excerpt, &taken);
     let is_whole = taken.first == 1 && taken.last >= excerpt.total && taken.is_all;
     let part = (!is_whole || excerpt.begins_in_line()).then(|| LinesRead {
@@ -145,7 +144,7 @@ fn output(context: &CallContext, source: &Source, loaded: &Loaded) -> ReadFileOu
     let notice = if excerpt.total == 0 {
         Some("The file is empty.".to_owned())
     } else {
-        missing(&source.name(), excerpt, &taken)
+        missing(&source.name(), excerpt, &taken, room)
     };
     let snippet = source.snippet(context, taken.first, taken.text);
     ReadFileOutput {
@@ -194,7 +193,7 @@ fn following(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String>
 }
 
 /// A note on which wanted lines are missing, and how to get them.
-fn missing(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
+fn missing(name: &str, excerpt: &Excerpt, taken: &Taken<'_>, room: Room) -> Option<String> {
     if taken.is_all {
         return following(name, excerpt, taken);
     }
@@ -212,9 +211,10 @@ fn missing(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
     }
     let (last, total, size) = (taken.last, excerpt.total, excerpt.size);
     Some(format!(
-        "Only lines {}-{last} of {total} fit into {MAX_TOKENS} tokens (the file has {size} bytes). \
+        "Only lines {}-{last} of {total} fit into {} tokens (the file has {size} bytes). \
          The next: read_file(path=\"{name}\", offset={})",
         taken.first,
+        room.tokens,
         last + 1
     ))
 }

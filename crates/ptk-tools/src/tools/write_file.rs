@@ -131,8 +131,7 @@ impl TypedTool for WriteFile {
 fn write(context: &CallContext, args: &WriteFileArgs) -> Result<WriteFileOutput, ToolError> {
     let place = writable(context, &args.path)?;
     let bytes = args.content.as_bytes();
-    let files = &context.services().files;
-    let _writing = files.writing();
+    let _writing = context.services().writing();
     let old = Old::of(&place)?;
     if !context.is_as_planned(&place, old.as_ref().map(|old| old.fingerprint)) {
         return Err(ToolError::user(format!(
@@ -216,7 +215,10 @@ impl Old {
         if self.fingerprint.size() == 0 {
             return Ok(());
         }
-        let knowledge = context.services().files.knowledge(place, self.fingerprint);
+        let knowledge = context
+            .conversation()
+            .files()
+            .knowledge(place, self.fingerprint);
         match (&self.bytes, &knowledge) {
             (OldBytes::Binary, Knowledge::None) => Err(ToolError::validation(format!(
                 "{place} is a binary file; writing text over it would lose what it holds"

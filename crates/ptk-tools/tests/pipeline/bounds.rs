@@ -1,9 +1,9 @@
 use std::io::Read as _;
 
-use ptk_tools::{AllowAll, Limits};
+use ptk_tools::{AllowAll, Limits, ResultLimit};
 use serde_json::json;
 
-use super::Fixture;
+use super::{Fixture, request};
 
 fn small() -> Fixture {
     let limits = Limits {
@@ -84,4 +84,40 @@ async fn an_output_that_is_not_there_says_so() {
     let fixture = small();
     let error = fixture.tools.outputs().open("output:99").unwrap_err();
     assert_eq!(error.message, "Output output:99 not found");
+}
+
+#[tokio::test]
+async fn a_result_that_has_too_many_tokens_is_cut_and_kept() {
+    let fixture = Fixture::new();
+    // Quotation marks take two bytes in JSON.
+    for text in ["word ".repeat(5_000), "\"\n".repeat(5_000)] {
+        let limit = ResultLimit::new(500, |text| text.len().div_ceil(4) as u64);
+        let call = request("look", json!({"text": text})).with_limit(limit);
+        let result = fixture.tools.execute(call).await.result;
+        let length = json!(result.fields).to_string().len();
+        assert!((500..=2_000).contains(&length), "{length}");
+        let handle = result.fields["truncated"]["content"]["whole"].as_str();
+        let mut whole = String::new();
+        let mut file = fixture.tools.outputs().open(handle.unwrap()).unwrap();
+        file.read_to_string(&mut whole).unwrap();
+        assert_eq!(whole, text);
+    }
+}
+
+#[tokio::test]
+async fn a_long_error_is_cut_and_kept() {
+    let fixture = Fixture::new();
+    let thing = "ä".repeat(50_000);
+    let result = fixture.call("fail", json!({"text": thing})).await;
+    assert!(result.error.len() < 5_000, "{}", result.error.len());
+    let handle = result.error.split("output:").nth(1).unwrap();
+    let digits: String = handle.chars().take_while(char::is_ascii_digit).collect();
+    let mut whole = String::new();
+    let mut file = fixture
+        .tools
+        .outputs()
+        .open(&format!("output:{digits}"))
+        .unwrap();
+    file.read_to_string(&mut whole).unwrap();
+    assert!(whole.contains(&format!("There is no {thing}")));
 }

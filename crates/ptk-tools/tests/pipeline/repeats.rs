@@ -43,7 +43,7 @@ async fn a_change_a_new_turn_or_other_arguments_make_it_another_call() {
     assert!(!look("a").await.success);
     fixture.tools.begin_turn();
     assert!(look("a").await.success);
-    fixture.tools.clear_state();
+    fixture.tools.conversation().clear();
     assert!(look("a").await.success);
 }
 

@@ -77,10 +77,7 @@ impl Scene {
     }
 
     pub(crate) async fn call(&self, tool: &str, args: Value) -> CallOutcome {
-        let args = Arguments::from_json(&args.to_string()).unwrap();
-        self.tools
-            .execute(CallRequest::new(ToolCall::new(tool, args)))
-            .await
+        self.tools.execute(request(tool, &args)).await
     }
 
     /// The fields of a success.
@@ -109,4 +106,10 @@ impl Scene {
         let folder = self.folder.path().canonicalize().unwrap();
         text.replace(folder.to_str().unwrap(), "/…")
     }
+}
+
+/// A call that can be changed before it is run.
+pub(crate) fn request(tool: &str, args: &Value) -> CallRequest {
+    let args = Arguments::from_json(&args.to_string()).unwrap();
+    CallRequest::new(ToolCall::new(tool, args))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 use ptk::events::{CompactionWay, EventKind, EventType, Filter};
 use ptk::llm::{Capabilities, Delta, Deltas, FinishReason, Message, Provider, Request};
+use ptk::model::ASSUMED_WINDOW;
 use ptk::store::{EntryKind, MemoryStore, SessionId, Store, Stretch};
 use ptk::{
     CancellationToken, Compaction, ContextUse, Estimate, MARGIN, Mode, Ptk, RunError, RunOptions,
@@ -90,8 +91,7 @@ async fn the_parts_are_what_the_next_request_takes() {
     (rest.model, rest.results) = (0, 0);
     assert_eq!(rest, first);
     // The window is not known.
-    assert_eq!((first.window, first.free()), (None, None));
-    assert_eq!((first.reply, first.margin), (0, 0));
+    assert_eq!(first.window, Some(u64::from(ASSUMED_WINDOW)));
 }
 
 #[tokio::test]

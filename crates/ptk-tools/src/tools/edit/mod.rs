@@ -156,7 +156,7 @@ impl TypedTool for Edit {
     async fn run(&self, context: &CallContext, args: EditArgs) -> Result<EditOutput, ToolError> {
         let own = context.clone();
         let run = move || {
-            let _writing = own.services().files.writing();
+            let _writing = own.services().writing();
             Prepared::new(&own, &args)?.write(&own)
         };
         context.blocking(run).await
@@ -193,7 +193,7 @@ impl Prepared {
             .suggest("Ask the user to mend the file, or use a program that edits bytes."));
         }
         refuse_bytes(text.encoding, asked, &name)?;
-        let knowledge = context.services().files.knowledge(&place, old);
+        let knowledge = context.conversation().files().knowledge(&place, old);
         let is_stale = knowledge == Knowledge::Changed || !context.is_as_planned(&place, Some(old));
         let scene = Scene {
             name: &name,

@@ -3,7 +3,8 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::survey::{Survey, SurveyResult, fill};
-use super::{Binary, Encoding, MAX_BYTES};
+use super::{Binary, Encoding, MAX_BYTES, MAX_TOKENS};
+use crate::CallContext;
 use crate::bound::floor;
 
 /// Bytes to read for what fits at most. UTF-16 has two for what UTF-8 says in
@@ -38,6 +39,41 @@ pub(crate) struct Excerpt {
     pub(crate) total: usize,
     /// How many bytes the whole file has.
     pub(crate) size: u64,
+}
+
+/// How much of files one call shows: the usual limit, or less for a model with
+/// a small window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) bytes: usize,
+    pub(crate) tokens: usize,
+}
+
+impl Room {
+    /// The room for one excerpt.
+    pub(crate) fn of(context: &CallContext, excerpt: &Excerpt) -> Self {
+        Self::of_text(context, &excerpt.text)
+    }
+
+    /// The room for files that are like this text.
+    pub(crate) fn of_text(context: &CallContext, text: &str) -> Self {
+        let usual = Self {
+            bytes: MAX_BYTES,
+            tokens: MAX_TOKENS,
+        };
+        let Some(limit) = context.limit() else {
+            return usual;
+        };
+        let text = text.get(..floor(text, MAX_BYTES)).unwrap_or(text);
+        match limit.room(text) {
+            bytes if bytes == text.len() => usual,
+            bytes => Self {
+                bytes,
+                tokens: usize::try_from(limit.of_content())
+                    .map_or(MAX_TOKENS, |it| it.min(MAX_TOKENS)),
+            },
+        }
+    }
 }
 
 /// What fits of an excerpt.

@@ -10,7 +10,7 @@ mod whole;
 
 pub(crate) use binary::{Binary, HEAD};
 pub(crate) use encoding::Encoding;
-pub(crate) use excerpt::{Excerpt, ExcerptError, Taken, WantedContent, WantedLines};
+pub(crate) use excerpt::{Excerpt, ExcerptError, Room, Taken, WantedContent, WantedLines};
 pub(crate) use whole::Text;
 pub use whole::text_of;
 
