@@ -7,20 +7,24 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use ptk::events::{Bus, Capacities};
-use ptk::llm::{FileMemory, Provider};
+use ptk::llm::{FileMemory, Provider, Sampling};
+use ptk::model::Model;
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
 use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
 use ptk::tools::{Approver, ToolManager, tools};
-use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallModel};
+use ptk::{CallPolicy, Compaction, PROTOCOL_RETRIES, Ptk, RunOptions, SmallModel};
 use ptk_permission::Mode;
+use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
 use crate::approver::Nobody;
 use crate::args::dialects::check_read;
 use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
-use crate::config::{CompactionName, Run, Settings, Tools};
+use crate::config::{
+    CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
+};
 use crate::exit;
 use crate::models::{Chosen, Models, Wanted};
 use crate::provider_name::storable;
@@ -180,6 +184,8 @@ impl Choices {
             tools: given,
             recorded: listed(settings),
             run: Run {
+                temperature: args.temperature.or(run.temperature),
+                corrections: args.strict.then_some(0).or(run.corrections),
                 max_iterations: args
                     .max_iterations
                     .or_else(|| number("max_iterations"))
@@ -191,6 +197,21 @@ impl Choices {
                 ..run
             },
         }
+    }
+
+    /// The model with the settings of runs that have precedence over its own.
+    fn adapted(&self, mut model: Model) -> Model {
+        let run = &self.run;
+        let own = model.sampling;
+        model.sampling = Sampling {
+            temperature: run.temperature.or(own.temperature),
+            top_p: run.top_p.or(own.top_p),
+            top_k: run.top_k.or(own.top_k),
+            seed: run.seed.or(own.seed),
+        };
+        let style = run.prompt_style.map(DefinitionStyle::from);
+        model.definitions = style.or(model.definitions);
+        model
     }
 
     fn options(&self, args: &AgentArgs, tools: Vec<String>) -> RunOptions {
@@ -206,6 +227,11 @@ impl Choices {
                 Some(CompactionName::Summarise) => Compaction::Summarise,
                 Some(CompactionName::Drop) | None => Compaction::Drop,
             },
+            calls: match run.calls {
+                Some(CallsName::First) => CallPolicy::FirstOnly,
+                Some(CallsName::All) | None => CallPolicy::All,
+            },
+            protocol_retries: run.corrections.unwrap_or(PROTOCOL_RETRIES),
             ..RunOptions::default()
         }
     }
@@ -388,7 +414,7 @@ impl Agent {
             ..options
         };
         let mut builder = Ptk::builder()
-            .model(chosen.model)
+            .model(choices.adapted(chosen.model))
             .tool_manager(manager)
             .dialects(ground.dialects)
             .store(Arc::new(handle.store.clone()))
@@ -398,7 +424,7 @@ impl Agent {
             builder = builder.small_model(small);
         }
         for model in chosen.fallbacks {
-            builder = builder.fallback(model);
+            builder = builder.fallback(choices.adapted(model));
         }
         if let Some(folder) = ptk_sandbox::state_folder() {
             builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
@@ -478,17 +504,19 @@ fn manager(
     workspace: Workspace,
     face: &Face<'_>,
 ) -> Result<ToolManager> {
-    let here = settings.permissions()?;
+    let here = settings.checked_permissions(&tools)?;
     let note = here.untrusted.as_ref().map(|_| {
         let name = settings.name();
         format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
     let approver = (face.approver)(here.workspace.clone(), note);
     let mode = terms.approve.map(Mode::from);
+    let limits = settings.limits()?;
     let mut builder = ToolManager::builder(workspace)
         .tools(tools.registry)
         .snippet_format(tools.snippet_format)
         .undo(settings.undo()?)
+        .limits(limits.of_tools())
         .sandbox(settings.sandbox(terms.sandbox)?)
         .approver(approver)
         .review(terms.review)
@@ -497,6 +525,9 @@ fn manager(
             realtime: CAPACITY,
             ..Capacities::default()
         }));
+    if let Some(cache) = limits.cache() {
+        builder = builder.layer(cache);
+    }
     if let Some(session) = terms.session {
         builder = builder.session(session);
     }

@@ -17,7 +17,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use ptk::store::Retention;
 use ptk_protocol::dialects::Registry;
 use ptk_tools::Sandbox;
@@ -28,7 +28,9 @@ use self::permissions::Origin;
 pub(crate) use self::permissions::WorkspacePermissions;
 #[cfg(feature = "browser")]
 use self::sections::BrowserOptions;
-pub(crate) use self::sections::{CompactionName, Helper, Run};
+pub(crate) use self::sections::{
+    CallsName, CompactionName, Helper, Limits, MAX_ITERATIONS, MAX_TOOL_CALLS, Run,
+};
 pub(crate) use self::tools::Tools;
 use self::trust::Trust;
 pub(crate) use self::trust::Withheld;
@@ -92,6 +94,24 @@ impl Settings {
         })
     }
 
+    /// The permissions of the workspace, after a check that their rules name
+    /// tools. The user's own rules may be about tools of other workspaces:
+    /// there, only a name that is like that of a tool is wrong.
+    pub(crate) fn checked_permissions(&self, tools: &Tools) -> Result<&WorkspacePermissions> {
+        let here = self.permissions()?;
+        let own = here.file.as_ref().map(|it| it.path().display().to_string());
+        for entry in &here.entries {
+            let is_own = own.as_ref() == Some(&entry.source);
+            let is_wrong = |near: Option<&str>| near.is_some() || !is_own;
+            if tools.near(&entry.rule).is_some_and(is_wrong)
+                && let Some(unknown) = tools.unknown_in(&entry.rule)
+            {
+                bail!("{}: the rule `{}`: {unknown}", entry.source, entry.rule);
+            }
+        }
+        Ok(here)
+    }
+
     /// The settings of runs: those of the file first, then the user's own.
     pub(crate) fn run(&self) -> Result<Run> {
         let own = self.file.run()?;
@@ -100,6 +120,18 @@ impl Settings {
             own
         } else {
             trust::run(own, &user, &mut Vec::new())
+        };
+        Ok(own.or(user))
+    }
+
+    /// The limits of tool calls: those of the file first, then the user's own.
+    pub(crate) fn limits(&self) -> Result<Limits> {
+        let own = self.file.sections.limits.get_or_default()?;
+        let user = self.user_limits()?;
+        let own = if self.is_trusted()? {
+            own
+        } else {
+            trust::limits(own, &user, &mut Vec::new())
         };
         Ok(own.or(user))
     }
@@ -191,7 +223,9 @@ impl Settings {
         match self.permissions()?.trust {
             Trust::Full => Ok(Vec::new()),
             Trust::AllButPermissions => trust::withheld_permissions(&self.file),
-            Trust::StricterOnly => trust::withheld(&self.file, &self.user_run()?),
+            Trust::StricterOnly => {
+                trust::withheld(&self.file, &self.user_run()?, &self.user_limits()?)
+            }
         }
     }
 
@@ -214,6 +248,13 @@ impl Settings {
         match self.origin {
             Origin::Named => Ok(Run::default()),
             Origin::Workspace => self.user()?.run(),
+        }
+    }
+
+    fn user_limits(&self) -> Result<Limits> {
+        match self.origin {
+            Origin::Named => Ok(Limits::default()),
+            Origin::Workspace => self.user()?.sections.limits.get_or_default(),
         }
     }
 

@@ -725,3 +725,72 @@ fn changes_are_shown_before_they_are_kept() {
     let after = fs::read_to_string(scene.path("a.txt")).unwrap();
     assert_eq!(after, before.replace("two", "three"));
 }
+
+#[test]
+fn rules_are_added_for_here_or_everywhere() {
+    let scene = Scene::new();
+    let (code, told) = scene.ptk(&["permissions", "allow", "bash(make *)", "edit(src/**)"]);
+    assert_eq!(code, 0, "{told}");
+    assert!(
+        told.contains("allow bash(make *) in FOLDER/space"),
+        "{told}"
+    );
+    let (code, told) = scene.ptk(&["permissions", "deny", "bash(git push *)", "--everywhere"]);
+    assert_eq!(code, 0, "{told}");
+    let kept = fs::read_to_string(scene.user_file()).unwrap();
+    assert!(kept.contains("\ndeny = [\"bash(git push *)\"]"), "{kept}");
+    let (_, listed) = scene.ptk(&["permissions", "list"]);
+    for rule in [
+        "allow  bash(make *)",
+        "allow  edit(src/**)",
+        "deny   bash(git push *)",
+    ] {
+        assert!(listed.contains(rule), "{listed}");
+    }
+    let (code, told) = scene.bash("git push origin");
+    assert!(code == 1 && told.contains("forbids it"), "{told}");
+    let (code, _) = scene.ptk(&["permissions", "remove", "bash(git push *)"]);
+    assert_eq!(code, 0);
+    let (code, told) = scene.ptk(&["permissions", "allow", "bsh(ls *)"]);
+    assert_eq!(code, 2, "{told}");
+    assert!(
+        told.contains("no tool is called `bsh`; did you mean `bash`?"),
+        "{told}"
+    );
+}
+
+/// A rule that names no tool would be in force for nothing.
+#[test]
+fn a_rule_for_a_tool_that_there_is_not_is_an_error() {
+    let scene = Scene::new();
+    fs::create_dir_all(scene.user_file().parent().unwrap()).unwrap();
+    let own = |rule: &str| fs::write(scene.user_file(), format!("allow = [\"{rule}\"]\n")).unwrap();
+    let list = ["permissions", "list"];
+    let read = ["tools", "call", "read_file", r#"{"path": "a.txt"}"#];
+    for (rule, near) in [("bsh(ls *)", "bash"), ("raed_file(a.txt)", "read_file")] {
+        own(rule);
+        for args in [&list[..], &read] {
+            let (code, told) = scene.ptk(args);
+            assert_eq!(code, 1, "{told}");
+            assert!(told.contains("permissions.toml: the rule `"), "{told}");
+            assert!(told.contains(&format!("did you mean `{near}`?")), "{told}");
+        }
+        assert_eq!(scene.ptk(&["permissions", "remove", rule]).0, 0);
+        assert_eq!(scene.ptk(&list).0, 0);
+    }
+    // Of a server, and of another workspace.
+    own("github__create_issue\", \"deploy_the_shop");
+    assert_eq!(scene.ptk(&read).0, 0);
+    own("bash(ls *)");
+    fs::write(
+        scene.path("ptk.toml"),
+        "[permissions]\ndeny = [\"deploy_the_shop\"]\n",
+    )
+    .unwrap();
+    let (code, told) = scene.ptk(&read);
+    assert_eq!(code, 1, "{told}");
+    assert!(
+        told.contains("no tool is called `deploy_the_shop`"),
+        "{told}"
+    );
+}

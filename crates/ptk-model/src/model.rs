@@ -10,6 +10,7 @@ use ptk_llm::{
     Capabilities, Completion, Constraint, Form, Memory, ModelProfile, Prices, Provider, Sampling,
     memory_key,
 };
+use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::{Opening, Reply};
 use tokio::time::Instant;
 
@@ -90,6 +91,9 @@ pub struct Model {
     pub starts_in_reasoning: Option<bool>,
     /// Whether its server is told to cache prompts, where it has to be told.
     pub prompt_cache: bool,
+    /// How tools are listed for it in text, where that is not to follow from
+    /// its size.
+    pub definitions: Option<DefinitionStyle>,
 }
 
 impl Model {
@@ -108,6 +112,7 @@ impl Model {
             hold: Hold::Auto,
             starts_in_reasoning: None,
             prompt_cache: true,
+            definitions: None,
         }
     }
 
@@ -345,7 +350,8 @@ impl Candidate {
         let model = &self.model;
         let name = name.or(model.name.as_deref());
         let name = name.or_else(|| model.provider.model()).map(str::to_owned);
-        let can = self.capabilities(name.as_deref());
+        let mut can = self.capabilities(name.as_deref());
+        can.definitions = model.definitions.unwrap_or(can.definitions);
         let key = memory_key(&*model.provider, name.as_deref());
         let found = key.and_then(|key| memory.recall(&key)).unwrap_or_default();
         let mode = match mode {

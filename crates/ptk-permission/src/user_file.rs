@@ -107,11 +107,33 @@ impl UserFile {
     ///
     /// If it cannot be written.
     pub fn allow(&self, workspace: &Path, rules: &[Rule]) -> Result<(), FileError> {
+        self.add(Action::Allow, Some(workspace), rules)
+    }
+
+    /// Adds rules for one workspace, or for every one.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn add(
+        &self,
+        action: Action,
+        workspace: Option<&Path>,
+        rules: &[Rule],
+    ) -> Result<(), FileError> {
         self.file.change(HEADER, |document| {
-            let allowed = self.list(document, workspace, Action::Allow.as_str())?;
+            let name = action.as_str();
+            let list = match workspace {
+                Some(workspace) => self.list(document, workspace, name)?,
+                None => document
+                    .entry(name)
+                    .or_insert(Item::Value(Array::new().into()))
+                    .as_array_mut()
+                    .ok_or_else(|| self.file.content(format!("`{name}` has to be a list")))?,
+            };
             for rule in rules.iter().map(ToString::to_string) {
-                if !allowed.iter().any(|known| known.as_str() == Some(&rule)) {
-                    allowed.push(rule);
+                if !list.iter().any(|known| known.as_str() == Some(&rule)) {
+                    list.push(rule);
                 }
             }
             Ok(())

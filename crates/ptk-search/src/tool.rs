@@ -115,13 +115,17 @@ impl RequestCodeContext {
 /// Arguments of [`RequestCodeContext`].
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct RequestCodeContextArgs {
-    /// How many tokens of code to give at most, for example 1500
-    #[serde(default)]
-    #[schemars(required)]
-    token_budget: Option<u64>,
+    /// How many tokens of code to give at most
+    #[serde(default = "usual_budget")]
+    #[schemars(range(min = 1))]
+    token_budget: u64,
     /// What the code is about, in words or names, for example "where uploads are checked for size". Default: what the user said last
     #[serde(default)]
     hint: Option<String>,
+}
+
+const fn usual_budget() -> u64 {
+    1500
 }
 
 /// Result of [`RequestCodeContext`].
@@ -185,12 +189,7 @@ impl TypedTool for RequestCodeContext {
         context: &CallContext,
         args: RequestCodeContextArgs,
     ) -> Result<RequestCodeContextResult, ToolError> {
-        let asked = args.token_budget.filter(|budget| *budget > 0);
-        let asked = asked.ok_or_else(|| {
-            ToolError::validation("Invalid or missing token_budget")
-                .suggest("Give a number of tokens, such as token_budget=1500.")
-        })?;
-        let budget = asked.min(self.limit);
+        let budget = args.token_budget.min(self.limit);
         let text = query(args.hint.as_deref(), context.prompt())?;
         let mut query = Query::new(text);
         query.top = top_k(budget);

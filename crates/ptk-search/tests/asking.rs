@@ -143,14 +143,23 @@ async fn without_a_hint_the_last_prompt_is_the_question() {
 }
 
 #[tokio::test]
+async fn the_budget_may_be_left_out() {
+    let scene = Scene::new(&[("mail.py", MAIL)]);
+    for args in [
+        json!({"hint": "send_mail"}),
+        json!({"hint": "send_mail", "token_budget": null}),
+    ] {
+        let result = scene.ask(args, None).await;
+        assert!(result.success, "{result:?}");
+        assert_eq!(ids(&result), ["mail.py#1:2"]);
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_answered_is_said() {
     let scene = Scene::new(&[("mail.py", MAIL)]);
     for (args, told) in [
-        (
-            json!({"token_budget": 0, "hint": "x"}),
-            "Invalid or missing token_budget",
-        ),
-        (json!({"hint": "x"}), "token_budget"),
+        (json!({"token_budget": 0, "hint": "x"}), "`token_budget`"),
         (
             json!({"token_budget": 5}),
             "No query available (no hint provided and no recent user message)",

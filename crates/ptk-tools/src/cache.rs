@@ -104,4 +104,8 @@ impl Middleware for Cache {
     fn around(&self) -> Around {
         Around::Run
     }
+
+    fn answers_repeats(&self) -> bool {
+        true
+    }
 }

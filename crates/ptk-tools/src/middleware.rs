@@ -62,6 +62,12 @@ pub trait Middleware: Send + Sync {
     fn around(&self) -> Around {
         Around::Call
     }
+
+    /// Whether it answers a call that was made before in the same turn. Without
+    /// such a layer, one that only reads is refused as redundant.
+    fn answers_repeats(&self) -> bool {
+        false
+    }
 }
 
 /// What runs behind the last layer.

@@ -344,3 +344,42 @@ async fn doubled_braces_are_text() {
     let result = call(tool, json!({"path": "x"})).await;
     assert_eq!(result.fields["output"], "{path} x\n");
 }
+
+/// A command that is declared to read counts as such, and the sandbox holds it
+/// to that.
+#[tokio::test]
+async fn a_command_that_only_reads_needs_no_approval_and_can_write_nothing() {
+    let reading = |words: Value| {
+        let mut tool = command(words);
+        tool["effects"] = json!(["read"]);
+        tool
+    };
+    let tool = declared(reading(json!(["cat", "{path}"])));
+    assert_eq!(tool.told(), "runs cat {path}, without asking");
+    assert!(tool.into_tool().unwrap().effects().is_read_only());
+    let mut writing = reading(json!(["cat", "{path}"]));
+    writing["writes"] = json!(["path"]);
+    let writing = declared(writing).into_tool().unwrap();
+    assert!(writing.effects().needs_approval());
+
+    let script = "cat \"$1\"; touch new && echo wrote; mktemp && echo temporary";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "one\n").unwrap();
+    let tool = reading(json!(["sh", "-c", script, "sh", "./{path}"]));
+    let tool = declared(tool).into_tool().unwrap();
+    let mut registry = Registry::new();
+    registry.register_shared(tool.into()).unwrap();
+    // Without an approver, nothing runs that needs approval.
+    let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap().with_temp().unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
+        .tools(registry)
+        .build();
+    let args = Arguments::from_json(r#"{"path": "a.txt"}"#).unwrap();
+    let request = CallRequest::new(ToolCall::new("tool", args));
+    let result = tools.execute(request).await.result;
+    let output = result.fields["output"].as_str().unwrap();
+    assert!(output.starts_with("one\n"), "{result:?}");
+    assert!(output.ends_with("temporary\n"), "{result:?}");
+    assert!(!output.contains("wrote"), "{result:?}");
+    assert!(!folder.path().join("new").exists());
+}

@@ -21,7 +21,9 @@ use crate::recover::Effort;
 use crate::render::Renderer;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, final_request, read, spans};
+use crate::{
+    ReplyKind, RunError, RunLimit, RunOptions, Session, Step, Streamed, final_request, read, spans,
+};
 
 impl Session {
     /// Asks the model. `again` if it was asked before and no reply was logged.
@@ -56,20 +58,23 @@ impl Session {
 
     /// Whether this is the last request that the limits allow. Publishes a note
     /// if that would cut the model short.
-    fn is_at_limit(&self, config: &TurnConfig, iteration: u32) -> bool {
+    fn is_at_limit(&mut self, config: &TurnConfig, iteration: u32) -> bool {
         let RunOptions {
             max_iterations,
             max_tool_calls,
             ..
         } = config.options;
-        let limit = if self.log.turn.made() >= max_tool_calls {
-            format!("The limit of {max_tool_calls} calls is reached")
+        let (reached, limit) = if self.log.turn.made() >= max_tool_calls {
+            let limit = format!("The limit of {max_tool_calls} calls is reached");
+            (RunLimit::ToolCalls(max_tool_calls), limit)
         } else if iteration == max_iterations {
-            format!("This is the last of {max_iterations} iterations")
+            let limit = format!("This is the last of {max_iterations} requests");
+            (RunLimit::Iterations(max_iterations), limit)
         } else {
             return false;
         };
         if iteration > 1 && !config.prompt.tools.is_empty() {
+            self.log.turn.limit = Some(reached);
             let message = format!("{limit}: the model is asked to answer without tools.");
             self.publish(EventKind::Note { message });
         }

@@ -172,6 +172,7 @@ impl Session {
             usage,
             usage_by_model,
             finish: turn.finish.clone(),
+            limit: turn.limit,
             session: self.log.session.clone(),
             is_open: self.log.transcript.next() != Next::Prompt,
         }

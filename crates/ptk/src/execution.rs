@@ -43,10 +43,23 @@ pub struct Execution {
     /// whole.
     #[serde(serialize_with = "write_text", skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
+    /// The limit that made it ask for the answer, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<RunLimit>,
     /// The session it is part of.
     pub session: SessionId,
     /// Whether its turn has not ended, and can be resumed.
     pub is_open: bool,
+}
+
+/// A limit of a run's options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunLimit {
+    /// So many requests: [`RunOptions::max_iterations`](crate::RunOptions).
+    Iterations(u32),
+    /// So many calls: [`RunOptions::max_tool_calls`](crate::RunOptions).
+    ToolCalls(u32),
 }
 
 impl Execution {

@@ -103,7 +103,7 @@ pub use by_name::ModelNameError;
 pub use compact::Compacted;
 pub use context::ContextUse;
 pub use error::RunError;
-pub use execution::{CallRecord, Execution};
+pub use execution::{CallRecord, Execution, RunLimit};
 pub use helper_model::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 pub use hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,

@@ -55,7 +55,8 @@ impl LoopKind {
         match self {
             Self::SameCall | Self::Cycle => 1,
             Self::SameOutcome => 2,
-            Self::EmptySearches => 3,
+            // Different searches are work, and not a loop, for quite a while.
+            Self::EmptySearches => 17,
         }
     }
 
@@ -74,7 +75,7 @@ impl LoopKind {
             Self::EmptySearches => format!("The last {count} searches found nothing."),
         };
         format!(
-            "{what} Do something else, or answer with what you know. If this goes on, the run is stopped."
+            "{what} Do something else, or answer with what you know. If this goes on, you have to answer without tools."
         )
     }
 }
@@ -130,7 +131,7 @@ impl Loops {
             tool: tool.to_owned(),
             call: hash_call(tool, args),
             outcome: hash_outcome(tool, args, result),
-            is_refused: result.fields.contains_key("repeated"),
+            is_refused: is_redundant(result),
             is_failure: !result.success,
             is_empty: result.success && is_empty(result),
         });
@@ -301,6 +302,11 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
         }
         Value::Object(members) => Members(members).hash(hasher),
     }
+}
+
+/// Whether a call was refused because it was made before.
+pub(crate) fn is_redundant(result: &ToolResult) -> bool {
+    result.fields.contains_key("repeated")
 }
 
 /// Whether it is the result of a search that found nothing.

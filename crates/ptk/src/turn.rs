@@ -13,8 +13,8 @@ use ptk_store::{
 };
 use serde_json::Value;
 
-use crate::CallRecord;
-use crate::loops::Loops;
+use crate::loops::{Loops, is_redundant};
+use crate::{CallRecord, RunLimit};
 
 /// The key in the data of a note after which the model has to answer.
 pub(crate) const ANSWER_NOW: &str = "answer_now";
@@ -65,14 +65,19 @@ pub(crate) struct Turn {
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
     pub(crate) finish: Option<FinishReason>,
+    /// The limit that was reached.
+    pub(crate) limit: Option<RunLimit>,
     begun: HashSet<CallId>,
+    /// How many calls were refused, because their results were known.
+    redundant: u32,
     arguments: HashMap<CallId, Arguments>,
 }
 
 impl Turn {
-    /// How many calls were run.
+    /// How many calls were run. One that was refused as redundant was not.
     pub(crate) fn made(&self) -> u32 {
-        u32::try_from(self.begun.len()).unwrap_or(u32::MAX)
+        let begun = u32::try_from(self.begun.len()).unwrap_or(u32::MAX);
+        begun.saturating_sub(self.redundant)
     }
 
     /// Whether this call was run.
@@ -197,6 +202,9 @@ impl Turn {
         };
         let arguments = self.arguments.remove(id).unwrap_or_default();
         self.loops.ended(&ended.tool, &arguments, &ended.result);
+        if is_redundant(&ended.result) && self.has_begun(id) {
+            self.redundant += 1;
+        }
         self.records.push(CallRecord {
             id: id.clone(),
             tool: ended.tool.clone(),

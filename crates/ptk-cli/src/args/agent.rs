@@ -193,6 +193,19 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) dialect: Option<String>,
 
+    /// Sampling temperature; 0 takes the likeliest words
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Model",
+        value_parser = temperature
+    )]
+    pub(crate) temperature: Option<f32>,
+
+    /// Fail at the first reply that cannot be used, instead of sending it back
+    #[arg(long, help_heading = "Model")]
+    pub(crate) strict: bool,
+
     /// Tools to offer, separated by commas; '' for none
     #[arg(
         long,
@@ -219,7 +232,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, help_heading = "Tools")]
     pub(crate) review: bool,
 
-    /// Maximum number of model requests [default: 10]
+    /// Maximum number of model requests [default: 50]
     #[arg(
         long,
         value_name = "N",
@@ -230,7 +243,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) max_iterations: Option<u32>,
 
-    /// Maximum number of tool calls [default: 20]
+    /// Maximum number of tool calls [default: 200]
     #[arg(
         long,
         value_name = "N",
@@ -264,6 +277,12 @@ pub(crate) struct AgentArgs {
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// A number from 0 to 2.
+fn temperature(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|it| (0.0..=2.0).contains(it));
+    number.ok_or_else(|| "expected a number from 0 to 2".to_owned())
 }
 
 /// Seconds, or a number with a unit.

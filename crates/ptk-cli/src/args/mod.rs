@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use ptk_protocol::format::DefinitionStyle;
+use serde::Deserialize;
 
 use crate::engine;
 use crate::input::Source;
@@ -245,7 +246,14 @@ pub(crate) struct CallToolArgs {
 pub(crate) enum PermissionsCommand {
     /// List the rules in force and where each is defined
     List(ListPermissionsArgs),
-    /// Remove a rule that was saved with "always"
+    /// Let calls run without asking
+    #[command(after_help = ADD_PERMISSION_EXAMPLES)]
+    Allow(AddPermissionArgs),
+    /// Always ask about calls
+    Ask(AddPermissionArgs),
+    /// Never let calls run
+    Deny(AddPermissionArgs),
+    /// Remove a rule from your own file
     #[command(after_help = REMOVE_PERMISSION_EXAMPLES)]
     Remove(RemovePermissionArgs),
     /// Trust the workspace's ptk.toml in its current state
@@ -258,6 +266,20 @@ pub(crate) struct ListPermissionsArgs {
     /// Print each rule as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddPermissionArgs {
+    /// Rules, such as `edit(src/**)` or `bash(cargo test *)`
+    #[arg(value_name = "RULE", required = true)]
+    pub(crate) rules: Vec<String>,
+
+    /// In every workspace, not only in this one
+    #[arg(long)]
+    pub(crate) everywhere: bool,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
@@ -418,7 +440,8 @@ pub(crate) enum Notation {
 }
 
 /// How much the prompt says about each tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum PromptStyle {
     /// Descriptions, types, allowed values and defaults of every parameter
     Full,
@@ -605,6 +628,11 @@ Examples:
   ptk permissions list
   ptk permissions remove 'bash(cargo test *)'
   ptk permissions trust";
+
+const ADD_PERMISSION_EXAMPLES: &str = "\
+Examples:
+  ptk permissions allow 'bash(cargo test *)' 'edit(src/**)'
+  ptk permissions deny 'bash(git push *)' --everywhere";
 
 const REMOVE_PERMISSION_EXAMPLES: &str = "\
 Examples:

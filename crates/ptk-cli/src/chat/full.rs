@@ -39,7 +39,7 @@ use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
 use crate::sessions::{self, short};
-use crate::view::{Screen, short_path};
+use crate::view::{Screen, limit_reached, short_path};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -457,6 +457,11 @@ impl Chat {
         match done {
             Ok(Done::Turn(execution)) => {
                 self.app.conversation.took(execution.usage);
+                if let Some(limit) = execution.limit {
+                    self.app
+                        .conversation
+                        .note(format!("{} Another prompt goes on.", limit_reached(limit)));
+                }
                 if let Some(error) = &execution.error {
                     is_good = false;
                     self.unanswered(error);

@@ -148,7 +148,11 @@ fn prints_json(command: &Command) -> bool {
         Command::Doctor(args) => args.json,
         Command::Permissions(command) => match command {
             PermissionsCommand::List(args) => args.json,
-            PermissionsCommand::Remove(_) | PermissionsCommand::Trust(_) => false,
+            PermissionsCommand::Allow(_)
+            | PermissionsCommand::Ask(_)
+            | PermissionsCommand::Deny(_)
+            | PermissionsCommand::Remove(_)
+            | PermissionsCommand::Trust(_) => false,
         },
         Command::Keys(command) => match command {
             KeysCommand::List(args) => args.json,

@@ -4,19 +4,25 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use ptk_permission::{Action, Mode};
+use ptk_permission::{Action, Mode, Rule, RuleError, UserFile};
 use ptk_protocol::schema::suggest;
 use serde_json::json;
 
-use crate::args::{ListPermissionsArgs, PermissionsCommand, RemovePermissionArgs, TrustArgs};
-use crate::config::{Settings, Withheld};
-use crate::exit::Exit;
+use crate::args::{
+    AddPermissionArgs, ListPermissionsArgs, PermissionsCommand, RemovePermissionArgs, TrustArgs,
+};
+use crate::config::{Settings, Withheld, WorkspacePermissions};
+use crate::exit::{self, Exit};
+use crate::printer;
 use crate::terminal::Terminal;
 use crate::view::clean::in_line;
 
 pub(crate) fn run(command: &PermissionsCommand, out: &mut impl Write) -> Result<Exit> {
     match command {
         PermissionsCommand::List(args) => list(args, out),
+        PermissionsCommand::Allow(args) => add(Action::Allow, args, out),
+        PermissionsCommand::Ask(args) => add(Action::Ask, args, out),
+        PermissionsCommand::Deny(args) => add(Action::Deny, args, out),
         PermissionsCommand::Remove(args) => remove(args, out),
         PermissionsCommand::Trust(args) => trust(args, out),
     }
@@ -24,7 +30,7 @@ pub(crate) fn run(command: &PermissionsCommand, out: &mut impl Write) -> Result<
 
 fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
-    let here = settings.permissions()?;
+    let here = settings.checked_permissions(&settings.tools()?)?;
     let granted = match &here.untrusted {
         Some(declared) => declared.entries(&settings.name())?,
         None => Vec::new(),
@@ -83,12 +89,44 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
+fn add(action: Action, args: &AddPermissionArgs, out: &mut impl Write) -> Result<Exit> {
+    let settings = Settings::read(&args.config)?;
+    let here = settings.permissions()?;
+    let file = own_file(here)?;
+    let tools = settings.tools()?;
+    let mut rules = Vec::with_capacity(args.rules.len());
+    for text in &args.rules {
+        let rule: Rule = text.trim().parse().map_err(|error: RuleError| {
+            exit::wrong_usage(format!("{error}, such as `edit(src/**)` or `bash(make *)`"))
+        })?;
+        if let Some(unknown) = tools.unknown_in(&rule) {
+            return Err(exit::wrong_usage(unknown));
+        }
+        rules.push(rule);
+    }
+    let workspace = Some(here.workspace.as_path()).filter(|_| !args.everywhere);
+    file.add(action, workspace, &rules)?;
+    let where_ = match workspace {
+        Some(workspace) => in_line(&workspace.display().to_string()),
+        None => "every workspace".to_owned(),
+    };
+    for rule in &rules {
+        writeln!(out, "{} {rule} in {where_}", action.as_str())?;
+    }
+    writeln!(printer::stderr(), "Kept in {}.", file.path().display())?;
+    Ok(Exit::Success)
+}
+
+fn own_file(here: &WorkspacePermissions) -> Result<&UserFile> {
+    here.file
+        .as_ref()
+        .context("no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set")
+}
+
 fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let here = settings.permissions()?;
-    let file = here.file.as_ref().context(
-        "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
-    )?;
+    let file = own_file(here)?;
     let rule = args.rule.trim();
     if file.remove(&here.workspace, rule)? > 0 {
         writeln!(out, "Removed {rule} from {}.", file.path().display())?;
@@ -115,9 +153,7 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "Nothing to trust: {name} grants no permissions.")?;
         return Ok(Exit::Success);
     }
-    let file = here.file.as_ref().context(
-        "no folder for the user's configuration: neither XDG_CONFIG_HOME nor HOME is set",
-    )?;
+    let file = own_file(here)?;
     writeln!(out, "Once {name} is trusted, this counts:\n")?;
     let width = withheld.iter().map(|it| in_line(&it.name).chars().count());
     let width = width.max().unwrap_or_default();

@@ -204,8 +204,8 @@ fn arguments(given: &str) -> Result<Arguments> {
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
-    let here = settings.permissions()?;
     let tools = settings.tools()?;
+    let here = settings.checked_permissions(&tools)?;
     find(&tools, &args.name, "call")?;
     let Tools {
         registry,
@@ -229,6 +229,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .tools(registry)
         .snippet_format(snippet_format)
         .undo(settings.undo()?)
+        .limits(settings.limits()?.of_tools())
         .sandbox(settings.sandbox(&args.sandbox)?)
         .approver(approver)
         .review(args.review)

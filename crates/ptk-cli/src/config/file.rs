@@ -17,7 +17,7 @@ use super::mistakes::{in_words, with_suggestion};
 use super::models::{DeclaredModel, DeclaredModels};
 #[cfg(feature = "browser")]
 use super::sections::BrowserOptions;
-use super::sections::{CodeContext, Helper, Run, Sessions};
+use super::sections::{CodeContext, Helper, Limits, Run, Sessions};
 use crate::dialect_file;
 use crate::input;
 
@@ -35,8 +35,9 @@ enum Standing {
 }
 
 /// All sections, each with the files that may have it.
-const SECTIONS: [(&str, Standing); 14] = [
+const SECTIONS: [(&str, Standing); 15] = [
     ("run", Standing::Vetted),
+    ("limits", Standing::Vetted),
     ("models", Standing::Vetted),
     ("helper", Standing::Vetted),
     ("sessions", Standing::UserOnly),
@@ -63,6 +64,7 @@ pub(super) struct ConfigFile {
 #[derive(Debug)]
 pub(super) struct Sections {
     pub(super) run: Section<Run>,
+    pub(super) limits: Section<Limits>,
     pub(super) models: Section<BTreeMap<String, Spanned<DeclaredModel>>>,
     pub(super) helper: Section<Helper>,
     pub(super) sessions: Section<Sessions>,
@@ -236,6 +238,7 @@ impl Sections {
         };
         Ok(Self {
             run: reader.take("run"),
+            limits: reader.take("limits"),
             models: reader.take("models"),
             helper: reader.take("helper"),
             sessions: reader.take("sessions"),

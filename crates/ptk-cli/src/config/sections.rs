@@ -12,6 +12,12 @@ use serde::de::{Deserializer, Error, Visitor};
 
 use crate::args;
 
+/// The most requests of a run, unless configured. The engine's own default is
+/// for programs; work on code takes more.
+pub(crate) const MAX_ITERATIONS: u32 = 50;
+/// The most tool calls of a run, unless configured.
+pub(crate) const MAX_TOOL_CALLS: u32 = 200;
+
 /// Settings of runs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +43,16 @@ pub(crate) struct Run {
     pub(crate) context_window: Option<u32>,
     /// What to do when a conversation no longer fits.
     pub(crate) compaction: Option<CompactionName>,
+    /// Which calls of a reply are run.
+    pub(crate) calls: Option<CallsName>,
+    /// How often in a row a reply that cannot be used is sent back.
+    pub(crate) corrections: Option<u32>,
+    /// How tools are listed for a model that is taught in text.
+    pub(crate) prompt_style: Option<args::PromptStyle>,
+    pub(crate) temperature: Option<f32>,
+    pub(crate) top_p: Option<f32>,
+    pub(crate) top_k: Option<u32>,
+    pub(crate) seed: Option<u64>,
 }
 
 impl Run {
@@ -52,7 +68,75 @@ impl Run {
             timeout: self.timeout.or(other.timeout),
             context_window: self.context_window.or(other.context_window),
             compaction: self.compaction.or(other.compaction),
+            calls: self.calls.or(other.calls),
+            corrections: self.corrections.or(other.corrections),
+            prompt_style: self.prompt_style.or(other.prompt_style),
+            temperature: self.temperature.or(other.temperature),
+            top_p: self.top_p.or(other.top_p),
+            top_k: self.top_k.or(other.top_k),
+            seed: self.seed.or(other.seed),
         }
+    }
+}
+
+/// Which calls of a reply are run.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallsName {
+    All,
+    First,
+}
+
+/// The limits of tool calls.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// The timeout of a call whose tool sets none.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(super) call_timeout: Option<Duration>,
+    /// How long a result may be, in bytes.
+    #[serde(default, deserialize_with = "read_positive")]
+    pub(super) result_bytes: Option<u32>,
+    /// How many calls run at once.
+    #[serde(default, deserialize_with = "read_positive")]
+    pub(super) concurrent_calls: Option<u32>,
+    /// How often a call that only reads is tried again when it fails for a
+    /// passing reason.
+    pub(super) call_retries: Option<u32>,
+    /// How many results of calls that only read are kept, to answer the same
+    /// call again.
+    pub(super) cached_results: Option<u32>,
+}
+
+impl Limits {
+    /// These limits, and those of `other` where there are none.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            call_timeout: self.call_timeout.or(other.call_timeout),
+            result_bytes: self.result_bytes.or(other.result_bytes),
+            concurrent_calls: self.concurrent_calls.or(other.concurrent_calls),
+            call_retries: self.call_retries.or(other.call_retries),
+            cached_results: self.cached_results.or(other.cached_results),
+        }
+    }
+
+    /// The limits for the tools.
+    pub(crate) fn of_tools(&self) -> ptk_tools::Limits {
+        let usual = ptk_tools::Limits::default();
+        let size = |value: Option<u32>| value.and_then(|it| usize::try_from(it).ok());
+        ptk_tools::Limits {
+            deadline: self.call_timeout.unwrap_or(usual.deadline),
+            result: size(self.result_bytes).unwrap_or(usual.result),
+            concurrency: size(self.concurrent_calls).unwrap_or(usual.concurrency),
+            retries: self.call_retries.unwrap_or(usual.retries),
+            ..usual
+        }
+    }
+
+    /// The layer that keeps results, if it is wanted.
+    pub(crate) fn cache(&self) -> Option<ptk_tools::Cache> {
+        let results = self.cached_results.filter(|results| *results > 0)?;
+        usize::try_from(results).ok().map(ptk_tools::Cache::new)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
+use ptk_permission::Rule;
+use ptk_protocol::schema::suggest;
 use ptk_tools::{SnippetFormat, tools};
 
 use super::file::ConfigFile;
@@ -16,6 +18,35 @@ pub(crate) struct Tools {
     pub(crate) declared: Vec<String>,
     /// Names of tools that are declared in an untrusted file.
     pub(crate) untrusted: Vec<String>,
+}
+
+/// Tools that a build may leave out.
+const LEFT_OUT: [&str; 1] = ["request_code_context"];
+/// Stands between the name of a server and that of its tool.
+const OF_SERVER: &str = "__";
+
+impl Tools {
+    /// Says that a rule names no tool, if so. Tools of servers are not known
+    /// before the servers are asked.
+    pub(crate) fn unknown_in(&self, rule: &Rule) -> Option<String> {
+        let near = self.near(rule)?;
+        let near = near.map_or_else(
+            || "`ptk tools list` lists them".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        Some(format!("no tool is called `{}`; {near}", rule.tool()))
+    }
+
+    /// The name of a tool that is like the one in a rule; `None` if that is one
+    /// itself.
+    pub(super) fn near(&self, rule: &Rule) -> Option<Option<&str>> {
+        let names = self.registry.toolset().names().chain(LEFT_OUT);
+        let names = names.chain(self.untrusted.iter().map(String::as_str));
+        let names: Vec<&str> = names.collect();
+        let name = rule.tool();
+        let is_known = names.contains(&name) || name.contains(OF_SERVER);
+        (!is_known).then(|| suggest::nearest(name, names))
+    }
 }
 
 /// The built-in tools and those that the file declares, and how they show code.

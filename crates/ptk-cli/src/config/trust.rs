@@ -9,7 +9,7 @@
 use std::num::NonZero;
 
 use anyhow::Result;
-use ptk::{MAX_ITERATIONS, MAX_TOOL_CALLS};
+use ptk::PROTOCOL_RETRIES;
 use ptk_permission::{DEFAULT_PATIENCE, Mode};
 use ptk_protocol::dialects::Registry;
 use ptk_tools::tools;
@@ -17,7 +17,7 @@ use ptk_tools::tools::get_diagnostics::Diagnostics;
 use toml::Spanned;
 
 use super::file::{ConfigFile, Sections};
-use super::sections::{CodeContext, Helper, Run};
+use super::sections::{CodeContext, Helper, Limits, MAX_ITERATIONS, MAX_TOOL_CALLS, Run};
 use crate::view::clean::in_line;
 
 /// Which settings of the workspace's or named file count.
@@ -93,6 +93,13 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
         timeout,
         context_window,
         compaction,
+        calls,
+        corrections,
+        prompt_style,
+        temperature,
+        top_p,
+        top_k,
+        seed,
     } = own;
     let limit = |user: Option<u32>, default| user.unwrap_or(default);
     Run {
@@ -124,8 +131,65 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
         },
         // More is sent, and paid for.
         context_window: never(context_window, "run.context_window", withheld),
-        // Harmless: what to do when a conversation no longer fits.
+        corrections: at_most(
+            corrections,
+            limit(user.corrections, PROTOCOL_RETRIES),
+            "run.corrections",
+            withheld,
+        ),
+        // Harmless: what to do when a conversation no longer fits, how tools
+        // are listed, how tokens are sampled.
         compaction,
+        calls,
+        prompt_style,
+        temperature,
+        top_p,
+        top_k,
+        seed,
+    }
+}
+
+/// The settings of `[limits]` that count: what is stricter than `user`, the
+/// limits without the file.
+pub(super) fn limits(own: Limits, user: &Limits, withheld: &mut Vec<Withheld>) -> Limits {
+    let usual = user.of_tools();
+    let Limits {
+        call_timeout,
+        result_bytes,
+        concurrent_calls,
+        call_retries,
+        cached_results,
+    } = own;
+    let size = |limit: usize| u32::try_from(limit).unwrap_or(u32::MAX);
+    let seconds = call_timeout.map(|time| time.as_secs());
+    let seconds = at_most(
+        seconds,
+        usual.deadline.as_secs(),
+        "limits.call_timeout",
+        withheld,
+    );
+    Limits {
+        call_timeout: call_timeout.filter(|_| seconds.is_some()),
+        result_bytes: at_most(
+            result_bytes,
+            size(usual.result),
+            "limits.result_bytes",
+            withheld,
+        ),
+        concurrent_calls: at_most(
+            concurrent_calls,
+            size(usual.concurrency),
+            "limits.concurrent_calls",
+            withheld,
+        ),
+        call_retries: at_most(call_retries, usual.retries, "limits.call_retries", withheld),
+        // A result that is kept may no longer be what the call would give.
+        cached_results: at_most(
+            cached_results,
+            user.cached_results.unwrap_or(0),
+            "limits.cached_results",
+            withheld,
+        ),
     }
 }
 
@@ -281,11 +345,16 @@ fn undo(own: ptk_undo::Options, withheld: &mut Vec<Withheld>) {
     withhold(withheld, "undo", &what);
 }
 
-/// All settings of an untrusted file that are withheld. `user` are the user's
-/// own settings of runs.
-pub(super) fn withheld(file: &ConfigFile, user: &Run) -> Result<Vec<Withheld>> {
+/// All settings of an untrusted file that are withheld. `user` and
+/// `user_limits` are the user's own settings.
+pub(super) fn withheld(
+    file: &ConfigFile,
+    user: &Run,
+    user_limits: &Limits,
+) -> Result<Vec<Withheld>> {
     let Sections {
         run: own,
+        limits: own_limits,
         models: _,
         helper: small,
         dialects,
@@ -306,6 +375,7 @@ pub(super) fn withheld(file: &ConfigFile, user: &Run) -> Result<Vec<Withheld>> {
     } = &file.sections;
     let mut withheld = withheld_permissions(file)?;
     run(own.get_or_default()?, user, &mut withheld);
+    limits(own_limits.get_or_default()?, user_limits, &mut withheld);
     for (name, value) in file.models()?.described() {
         withhold(&mut withheld, &format!("models.{name}"), &value);
     }

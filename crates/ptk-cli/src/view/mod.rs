@@ -29,7 +29,7 @@ pub(crate) use json::{Json, session};
 pub(crate) use markdown::MarkdownStream;
 pub(crate) use person::HumanView;
 pub(crate) use screen::{Screen, columns};
-pub(crate) use words::{age, count, fitting, money, short_path, size, tokens, took};
+pub(crate) use words::{age, count, fitting, limit_reached, money, short_path, size, tokens, took};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -14,7 +14,7 @@ use ptk::{Execution, RunError};
 
 use super::call::{about, in_a_line};
 use super::clean::{in_line, visible};
-use super::words::{money, tokens, took};
+use super::words::{limit_reached, money, tokens, took};
 use super::{MarkdownStream, Screen, View};
 use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
@@ -324,6 +324,13 @@ impl View for HumanView {
         if is_cut && execution.error.is_none() {
             self.screen
                 .print("The answer ran into the model's limit, and is not whole.\n");
+        }
+        if let Some(limit) = execution.limit {
+            let id = sessions::short(&execution.session);
+            self.screen.print(&format!(
+                "{} `ptk --session {id} \"Go on\"` goes on.\n",
+                limit_reached(limit)
+            ));
         }
         if printer::is_stderr_terminal() {
             let text = format!("{FAINT}{}{FAINT:#}\n", summary(execution));

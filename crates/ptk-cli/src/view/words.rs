@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use ptk::RunLimit;
 use ptk::store::Usage;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
@@ -72,6 +73,18 @@ fn scaled(number: u64, units: &[&str], between: &str) -> String {
         return format!("{}.{}{between}{name}", tenths / 10, tenths % 10);
     }
     format!("{}{between}{name}", (tenths + 5) / 10)
+}
+
+/// The limit that a run has reached, and how to raise it.
+pub(crate) fn limit_reached(limit: RunLimit) -> String {
+    match limit {
+        RunLimit::Iterations(most) => {
+            format!("The limit of {most} requests was reached; --max-iterations raises it.")
+        }
+        RunLimit::ToolCalls(most) => {
+            format!("The limit of {most} calls was reached; --max-tool-calls raises it.")
+        }
+    }
 }
 
 /// The rough age of something as text.

@@ -155,6 +155,13 @@ impl Policy {
         policy
     }
 
+    /// Takes away all that a program may change: it writes nothing but
+    /// temporary files, and has no network.
+    pub fn only_read(&mut self) {
+        self.read.append(&mut self.write);
+        self.network = false;
+    }
+
     /// Hides the files with the user's keys, and the folder of PTK's own
     /// configuration, in which new ones are written.
     fn hide_keys(&mut self, workspace: &Workspace) {

@@ -129,11 +129,13 @@ impl Tool for CommandTool {
                 return Err(ToolError::validation("Nothing is left to run")
                     .suggest("Give the argument that names the program."));
             };
-            let ended = Program::new(program, arguments, context.workspace().root())
+            let mut program_run = Program::new(program, arguments, context.workspace().root())
                 .stdin(args.to_json())
-                .timeout(self.timeout)
-                .run(context)
-                .await?;
+                .timeout(self.timeout);
+            if self.effects.is_read_only() {
+                program_run = program_run.only_reading();
+            }
+            let ended = program_run.run(context).await?;
             let code = match ended.exit {
                 Exit::Code(code) => code,
                 Exit::Signal(signal) => 128 + signal,

@@ -66,7 +66,9 @@ pub struct Declaration {
     #[serde(default)]
     pub headers: Vec<(String, String)>,
     /// What it may do besides running a program or using the network. By
-    /// default, a command may do everything.
+    /// default, a command may do everything. One with only `read`, or nothing,
+    /// counts as a tool that reads: it runs in a sandbox in which it can write
+    /// nothing.
     pub effects: Option<Vec<Effect>>,
     /// The parameters that are paths of files which the command reads. Without
     /// it, it may read any file.
@@ -182,6 +184,7 @@ impl Declaration {
             let tool = self.name;
             return Err(DeclarationError::Schema { tool, fault });
         }
+        let only_reads = self.only_reads();
         let stray = self.of_endpoints();
         let of_commands = self.of_commands();
         let spec = ToolSpec::new(&self.name, &self.description, self.parameters);
@@ -199,9 +202,16 @@ impl Declaration {
                     let tool = self.name;
                     return Err(DeclarationError::Stray { tool, key });
                 }
+                let effects = effects.unwrap_or(Effects::ALL);
+                // The sandbox holds one that only reads to that.
+                let effects = if only_reads {
+                    effects
+                } else {
+                    effects | Effects::EXECUTE
+                };
                 Ok(Box::new(CommandTool {
                     command: fixed_program(&spec, templates(command)?)?,
-                    effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
+                    effects,
                     reads,
                     writes,
                     timeout,
@@ -239,8 +249,22 @@ impl Declaration {
                 let sent = if variables.is_empty() { "" } else { ", sends " };
                 format!("asks {url}{sent}{}", variables.join(", "))
             }
-            None => format!("runs {}", self.command.join(" ")),
+            None => {
+                let freely = if self.only_reads() {
+                    ", without asking"
+                } else {
+                    ""
+                };
+                format!("runs {}{freely}", self.command.join(" "))
+            }
         }
+    }
+
+    /// Whether it is a command that is declared to change nothing.
+    fn only_reads(&self) -> bool {
+        let effects = self.effects.iter().flatten().copied();
+        let is_reading = self.effects.is_some() && Effects::from_iter(effects).is_read_only();
+        is_reading && self.url.is_none() && self.writes.is_none()
     }
 
     /// The first key that only a command has.

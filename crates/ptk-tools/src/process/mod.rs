@@ -70,6 +70,8 @@ pub struct Program {
     input: Input,
     timeout: Duration,
     streams: Streams,
+    /// Whether it may write nothing but temporary files, and reach nobody.
+    only_reads: bool,
 }
 
 /// Whether standard output and standard error are kept apart.
@@ -105,6 +107,7 @@ impl Program {
             input: Input::None,
             timeout: DEFAULT_TIMEOUT,
             streams: Streams::Apart,
+            only_reads: false,
         }
     }
 
@@ -142,6 +145,14 @@ impl Program {
     #[must_use]
     pub(crate) fn dialogue(mut self) -> Self {
         self.input = Input::Dialogue;
+        self
+    }
+
+    /// Lets the program write nothing but temporary files, and reach no other
+    /// machine.
+    #[must_use]
+    pub(crate) const fn only_reading(mut self) -> Self {
+        self.only_reads = true;
         self
     }
 

@@ -157,6 +157,9 @@ impl Program {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
+                if self.only_reads {
+                    policy.only_read();
+                }
                 policy.layers.clone_from(&command_setup.layers);
                 policy.recorded.clone_from(&command_setup.recorded);
                 protect_later(policy, context);

@@ -146,3 +146,14 @@ async fn a_cache_answers_until_something_changes() {
     look("a").await;
     assert_eq!(fixture.runs(), 6);
 }
+
+/// What is known is given again, also in the same turn.
+#[tokio::test]
+async fn a_cache_answers_a_repeat_in_the_same_turn() {
+    let fixture = Fixture::with(|builder| builder.approver(AllowAll).layer(Cache::new(2)));
+    for _ in 0..5 {
+        let result = fixture.call("look", json!({"text": "a"})).await;
+        assert_eq!(result.fields["content"], "a", "{result:?}");
+    }
+    assert_eq!(fixture.runs(), 1);
+}

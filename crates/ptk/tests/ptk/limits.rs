@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptk::RunOptions;
 use ptk::protocol::ErrorCode;
+use ptk::{RunLimit, RunOptions};
 use serde_json::json;
 
 use crate::scene::{Model, Scene, call, text};
@@ -52,6 +52,7 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
     let run = ptk.execute("Go", options).await;
     assert_eq!(run.content, "This is what I know.");
     assert_eq!((run.iterations, run.total_tool_calls), (3, 2));
+    assert_eq!(run.limit, Some(RunLimit::Iterations(3)));
     let asked: Vec<bool> = model
         .requests()
         .iter()

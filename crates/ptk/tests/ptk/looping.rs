@@ -118,18 +118,47 @@ async fn calls_that_fail_in_the_same_way_are_a_loop() {
     assert_eq!(iterations, 6);
 }
 
+/// Different searches that find nothing are work for quite a while.
 #[tokio::test]
-async fn searches_that_find_nothing_are_a_loop() {
-    let replies: Vec<String> = (0..9)
-        .map(|n| call("glob", &json!({"pattern": format!("**/*.x{n}")})))
-        .collect();
+async fn many_searches_that_find_nothing_are_a_loop() {
+    let searches = |count: usize| -> Vec<String> {
+        let search = |n| call("glob", &json!({"pattern": format!("**/*.x{n}")}));
+        (0..count).map(search).collect()
+    };
+    let mut replies = searches(8);
+    replies.push("There is none.".to_owned());
     let (told, code, iterations) = run(&replies).await;
     assert!(
         told[0].contains("last 3 searches found nothing"),
         "{told:?}"
     );
+    assert_eq!((told.len(), code, iterations), (1, None, 9));
+    let (_, code, iterations) = run(&searches(30)).await;
     assert_eq!(code, Some(ErrorCode::DuplicateToolCall));
-    assert_eq!(iterations, 7);
+    assert_eq!(iterations, 21);
+}
+
+/// What was refused because it was known took nothing.
+#[tokio::test]
+async fn a_redundant_call_does_not_count_against_the_limit() {
+    let scene = Scene::new();
+    let read = |path: &str| call("read_file", &json!({"path": path}));
+    let replies = [
+        read("notes.txt"),
+        read("notes.txt"),
+        read("package.json"),
+        "Milk.".to_owned(),
+    ];
+    let options = RunOptions {
+        max_tool_calls: 2,
+        ..RunOptions::default()
+    };
+    let ptk = scene.ptk(&replies.each_ref().map(String::as_str));
+    let run = ptk.execute("Go", options).await;
+    assert_eq!(run.content, "Milk.", "{:?}", run.error);
+    assert_eq!(run.total_tool_calls, 2);
+    let ran = run.tool_calls.iter().filter(|call| call.result.success);
+    assert_eq!(ran.count(), 2);
 }
 
 #[tokio::test]
