@@ -15,6 +15,7 @@ use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store,
 use ptk::tools::{Approver, ToolManager, tools};
 use ptk::{CallPolicy, Compaction, PROTOCOL_RETRIES, Ptk, RunOptions, SmallModel};
 use ptk_permission::Mode;
+use ptk_protocol::Toolset;
 use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
@@ -23,7 +24,7 @@ use crate::approver::Nobody;
 use crate::args::dialects::check_read;
 use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
 use crate::config::{
-    CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
+    self, CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
 };
 use crate::exit;
 use crate::models::{Chosen, Models, Wanted};
@@ -330,6 +331,21 @@ impl<'a> WorkspaceContext<'a> {
     }
 }
 
+/// The instructions of a run in a workspace, and the tools that it offers.
+pub(crate) fn offer(settings: &Settings) -> Result<(String, Toolset)> {
+    let ground = WorkspaceContext::of(settings)?;
+    let offered = ground.offered(settings.run()?.tools.as_deref())?;
+    let registry = &ground.tools.registry;
+    let specs = registry.toolset().iter();
+    let specs = specs.filter(|spec| offered.contains(&spec.name)).cloned();
+    let tools = Toolset::new(specs.collect::<Vec<_>>())?;
+    let workspace = Workspace::open(settings.folder())?;
+    let subfolder = config::subfolder(workspace.root());
+    let has_tools = !tools.is_empty();
+    let told = instructions::of(&workspace, has_tools, subfolder.as_deref(), None);
+    Ok((told.text, tools))
+}
+
 impl Agent {
     /// Builds the agent. The first `given` replies of a script are skipped.
     pub(crate) fn new(
@@ -343,6 +359,12 @@ impl Agent {
         let run = settings.run()?;
         let mut choices = Choices::of(args, &handle.settings, run);
         let mut notes = Vec::new();
+        let subfolder = config::subfolder(settings.folder());
+        if subfolder.is_some() {
+            let root = settings.folder().display();
+            notes.push(format!("Working in {root}, the project of this folder."));
+        }
+        notes.extend(ground.tools.remarks());
         let recorded = choices.recorded.as_deref();
         let (there, gone) = ground.still_there(recorded.unwrap_or_default());
         if !gone.is_empty() && choices.tools.is_none() {
@@ -385,7 +407,12 @@ impl Agent {
             Some(tools) => tools.workspace().clone(),
             None => Workspace::open(ground.settings.folder())?.with_temp()?,
         };
-        let told = instructions::of(&workspace, !offered.is_empty());
+        let told = instructions::of(
+            &workspace,
+            !offered.is_empty(),
+            subfolder.as_deref(),
+            args.system.as_deref(),
+        );
         notes.extend(told.note);
         let mut options = choices.options(args, offered.clone());
         options.context_window = chosen.context_window.or(options.context_window);

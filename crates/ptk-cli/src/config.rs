@@ -10,6 +10,7 @@ mod file;
 mod mistakes;
 mod models;
 mod permissions;
+mod root;
 mod sections;
 mod tools;
 mod trust;
@@ -300,7 +301,7 @@ fn of_workspace(args: &ConfigArgs) -> Result<ConfigFile> {
             );
             folder.join(FILE)
         }
-        None => PathBuf::from(FILE),
+        None => project().map_or_else(|| PathBuf::from(FILE), |root| root.join(FILE)),
     };
     ConfigFile::read_if_there(path)
 }
@@ -320,7 +321,24 @@ pub(crate) fn user_path() -> Option<PathBuf> {
 
 /// The folder of the workspace, for commands that need nothing else.
 pub(crate) fn workspace_folder(args: &ConfigArgs) -> PathBuf {
-    named_workspace(args).unwrap_or_else(|| PathBuf::from("."))
+    let here = || PathBuf::from(".");
+    named_workspace(args).unwrap_or_else(|| project().unwrap_or_else(here))
+}
+
+/// The root of the project that the current folder is in; `None` if that is
+/// this folder itself.
+pub(crate) fn project() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let root = root::find(&here)?;
+    (root != here.canonicalize().ok()?).then_some(root)
+}
+
+/// The folder in the workspace in which the command was started, if it is not
+/// the workspace itself.
+pub(crate) fn subfolder(workspace: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let below = here.strip_prefix(workspace.canonicalize().ok()?).ok()?;
+    (!below.as_os_str().is_empty()).then(|| below.to_owned())
 }
 
 /// The configuration that was named, if one was.

@@ -3,8 +3,14 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use ptk::RunError;
+
 use crate::printer::{self, AnsiColor, Style};
+use crate::view;
 use crate::view::clean::visible;
+
+/// The code of a command line that is not valid.
+pub(crate) const WRONG_USAGE: &str = "WRONG_USAGE";
 
 /// The exit codes. If there is nothing to clean up, an interrupt ends the
 /// process by its signal, which shells report as 130 as well.
@@ -63,6 +69,53 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     } else {
         Exit::Failed
     }
+}
+
+/// The same, and on `out` as a JSON object.
+pub(crate) fn report_json(error: &anyhow::Error, out: &mut dyn Write) -> Exit {
+    let exit = report(error);
+    if exit != Exit::Success {
+        let message = match error.downcast_ref::<clap::Error>() {
+            Some(answer) => in_short(answer),
+            None => format!("{error:#}"),
+        };
+        // If stdout is closed, nobody reads it.
+        drop(view::failure(code(error, exit), &message, out));
+    }
+    exit
+}
+
+/// The first line of clap's message.
+pub(crate) fn in_short(answer: &clap::Error) -> String {
+    let text = answer.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The code of an error, for programs.
+fn code(error: &anyhow::Error, exit: Exit) -> &'static str {
+    if let Some(error) = error.downcast_ref::<RunError>() {
+        return error.name();
+    }
+    match error.downcast_ref::<Coded>() {
+        Some(coded) => coded.code,
+        None if exit == Exit::WrongUsage => WRONG_USAGE,
+        None => "FAILED",
+    }
+}
+
+/// An error that programs know by its code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+struct Coded {
+    code: &'static str,
+    message: String,
+}
+
+/// The error that no model is chosen.
+pub(crate) fn no_model(message: String) -> anyhow::Error {
+    let code = "NO_MODEL";
+    Coded { code, message }.into()
 }
 
 /// An error in the command line.

@@ -13,17 +13,20 @@
 //! | `setup` | which models are within reach, and the choice of one |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
 //! | `dialect_file` | dialects that a model's own files describe |
+//! | `attachments` | files whose content is added to a prompt |
 //! | `engine`, `input`, `tool_defs`, `explain`, `person`, `exit` | parsing and tool calls from the command line, and how a command ends |
-//! | `telemetry` | OpenTelemetry from the environment |
+//! | `telemetry`, `diagnostics_log` | OpenTelemetry from the environment, and log lines on stderr |
 
 mod agent;
 mod approver;
 mod args;
+mod attachments;
 mod chat;
 #[cfg(feature = "search")]
 mod code;
 mod commands;
 mod config;
+mod diagnostics_log;
 mod dialect_file;
 mod engine;
 mod exit;
@@ -53,15 +56,27 @@ mod view;
 
 use std::process::ExitCode;
 
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::SubscriberExt as _;
+
 fn main() -> ExitCode {
     // If this process is the helper that starts commands, it does not return.
     ptk_sandbox::command::enter();
+    let read = args::read(std::env::args_os());
+    let wanted = read.as_ref().ok().and_then(|cli| cli.log.as_ref());
+    let subscriber = Registry::default().with(diagnostics_log::layer(wanted));
     #[cfg(feature = "otel")]
-    let _sending = telemetry::start();
-    let ended = match args::read(std::env::args_os()) {
-        Ok(cli) => commands::run(&cli).unwrap_or_else(|error| exit::report(&error)),
-        Err(answer) => exit::print(&answer),
+    let sending = telemetry::from_env();
+    #[cfg(feature = "otel")]
+    let subscriber = subscriber.with(sending.layer());
+    // Fails only where there is one already.
+    drop(tracing::subscriber::set_global_default(subscriber));
+    let ended = match read {
+        Ok(cli) => commands::run(&cli),
+        Err(answer) => commands::refuse(&answer, std::env::args_os()),
     };
+    #[cfg(feature = "otel")]
+    drop(sending);
     // A thread that is still running may hold one.
     ptk_sandbox::remove_temporary_folders();
     ended.into()

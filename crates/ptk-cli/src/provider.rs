@@ -205,7 +205,7 @@ impl NoModel {
             text,
             "\n\n  To keep it: provider and model under [run] in {keep}"
         );
-        anyhow!(text)
+        exit::no_model(text)
     }
 }
 

@@ -4,6 +4,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use ptk_telemetry::{Telemetry, TelemetryError};
+use tracing::Subscriber;
+use tracing_subscriber::Layer;
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::printer;
 
@@ -14,19 +17,22 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[must_use]
 pub(crate) struct Sending(Option<Telemetry>);
 
-/// Starts to export spans and metrics, if configured. Failures are only
+/// The export of spans and metrics, if it is configured. Failures are only
 /// warnings.
-pub(crate) fn start() -> Sending {
-    let telemetry = Telemetry::from_env().and_then(|telemetry| {
-        telemetry.as_ref().map_or(Ok(()), Telemetry::install)?;
-        Ok(telemetry)
-    });
-    match telemetry {
-        Ok(telemetry) => Sending(telemetry),
-        Err(error) => {
-            warn(&error);
-            Sending(None)
-        }
+pub(crate) fn from_env() -> Sending {
+    Sending(Telemetry::from_env().unwrap_or_else(|error| {
+        warn(&error);
+        None
+    }))
+}
+
+impl Sending {
+    /// The layer that exports, if that is configured.
+    pub(crate) fn layer<S>(&self) -> Option<impl Layer<S> + Send + Sync + 'static>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
+    {
+        self.0.as_ref().map(Telemetry::layer)
     }
 }
 

@@ -89,7 +89,7 @@ fn the_result_is_the_last_line_behind_the_events() {
     assert_eq!(lines[lines.len() - 2]["type"], "tool_call_end");
     assert_eq!(
         lines[lines.len() - 1],
-        json!({"success": true, "error": "", "content": "one\ntwo\nthree\n", "lines": 4}),
+        json!({"success": true, "error": "", "content": "one\ntwo\nthree\n", "lines": 3}),
     );
 }
 
@@ -454,4 +454,68 @@ fn a_command_ends_with_ptk_however_that_ends() {
     ptk.kill().unwrap();
     ptk.wait().unwrap();
     assert!(lines.next().is_none(), "all who could write are gone");
+}
+
+#[test]
+fn arguments_are_given_as_pairs() {
+    let scene = Scene::new();
+    let read = |args: &[&str]| {
+        let all = [&["call", "read_file"][..], args].concat();
+        let output = scene.ptk(&all).output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        (output.status.code().unwrap(), out)
+    };
+    assert_eq!(read(&["path=a.txt", "limit=1"]), (0, "one\n".to_owned()));
+    assert_eq!(read(&[r#"{"path": "a.txt", "limit": 1}"#]).0, 0);
+    for wrong in [
+        &["path=a.txt", "nonsense"][..],
+        &["path=a.txt", "path=b.txt"],
+        &["a.txt"],
+    ] {
+        assert_eq!(read(wrong).0, 2, "{wrong:?}");
+    }
+    std::fs::write(scene.folder.path().join("a=b.txt"), "x = {1}\n").unwrap();
+    assert_eq!(read(&["path=a=b.txt"]), (0, "x = {1}\n".to_owned()));
+}
+
+#[test]
+fn a_command_that_fails_is_a_failure() {
+    let scene = Scene::new();
+    for (command, code) in [("true", 0), ("exit 3", 1)] {
+        let args = json!({"command": command});
+        let (exit, lines) = scene.call("bash", &args, &["--approve", "auto"]);
+        assert_eq!(exit, code, "{command}");
+        assert_eq!(lines.last().unwrap()["success"], true, "it did run");
+    }
+}
+
+/// What `ptk tools show` suggests works as it stands there.
+#[test]
+fn the_examples_of_tools_can_be_pasted() {
+    let scene = Scene::new();
+    let names = scene.ptk(&["list", "--json"]).output().unwrap().stdout;
+    let names = String::from_utf8(names).unwrap();
+    for name in names.lines() {
+        let name: Value = serde_json::from_str(name).unwrap();
+        let name = name["name"].as_str().unwrap();
+        let shown = scene.ptk(&["show", name]).output().unwrap().stdout;
+        let shown = String::from_utf8(shown).unwrap();
+        let example = shown.lines().last().unwrap().trim();
+        let rest = example.strip_prefix("ptk tools call ").unwrap();
+        // Read as a shell reads it, and checked by the tool.
+        let words = Command::new("sh")
+            .args(["-c", &format!("printf '%s\\n' {rest}")])
+            .output()
+            .unwrap();
+        let words = String::from_utf8(words.stdout).unwrap();
+        let mut words = words.lines();
+        assert_eq!(words.next(), Some(name));
+        let args = words.next().unwrap();
+        assert_eq!(words.next(), None, "{example}");
+        let output = scene.ptk(&["call", name, args]).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        for wrong in ["Invalid arguments", "No query", "Expected", "missing"] {
+            assert!(!told.contains(wrong), "{example}: {told}");
+        }
+    }
 }

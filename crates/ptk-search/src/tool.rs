@@ -115,13 +115,13 @@ impl RequestCodeContext {
 /// Arguments of [`RequestCodeContext`].
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct RequestCodeContextArgs {
+    /// What the code is about, in words or names, for example "where uploads are checked for size". Default: what the user said last
+    #[serde(default)]
+    hint: Option<String>,
     /// How many tokens of code to give at most
     #[serde(default = "usual_budget")]
     #[schemars(range(min = 1))]
     token_budget: u64,
-    /// What the code is about, in words or names, for example "where uploads are checked for size". Default: what the user said last
-    #[serde(default)]
-    hint: Option<String>,
 }
 
 const fn usual_budget() -> u64 {

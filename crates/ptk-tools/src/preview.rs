@@ -10,6 +10,25 @@ const MAX_VALUE: usize = 50;
 /// A longer line is cut.
 const MAX_LINE: usize = 200;
 
+/// The field with the exit code of a program.
+const EXIT_CODE: &str = "return_code";
+
+/// Whether a call failed, as a person sees it: also where a program ran, and
+/// ended with an exit code other than zero.
+///
+/// ```
+/// use ptk_protocol::ToolResult;
+/// use serde_json::json;
+///
+/// let result = ToolResult::success([("output", json!("")), ("return_code", json!(3))]);
+/// assert!(result.success && ptk_tools::preview::is_failure(&result));
+/// ```
+#[must_use]
+pub fn is_failure(result: &ToolResult) -> bool {
+    let code = result.fields.get(EXIT_CODE).and_then(Value::as_i64);
+    !result.success || code.is_some_and(|code| code != 0)
+}
+
 /// The first lines of a result.
 ///
 /// ```

@@ -19,7 +19,7 @@ async fn a_file_is_its_content_and_its_lines() {
     let scene = Scene::new();
     scene.write("a.txt", "one\ntwo\n");
     let read = scene.read("a.txt").await;
-    assert_eq!(read, json!({"content": "one\ntwo\n", "lines": 3}));
+    assert_eq!(read, json!({"content": "one\ntwo\n", "lines": 2}));
     scene.write("b.txt", "one\r\ntwo");
     let read = scene.read("b.txt").await;
     assert_eq!(read, json!({"content": "one\r\ntwo", "lines": 2}));
@@ -59,7 +59,7 @@ async fn a_part_is_read_by_offset_and_limit() {
     assert_eq!(
         part,
         json!({
-            "content": "2\n3\n4\n", "lines": 6,
+            "content": "2\n3\n4\n", "lines": 5,
             "start_line": 2, "end_line": 4, "total_lines": 5, "tokens": 2,
             "notice": "1 line follows. The next: read_file(path=\"a.txt\", offset=5, limit=3)",
         })
@@ -78,7 +78,7 @@ async fn an_empty_file_is_said_to_be_empty() {
     let read = scene.read("a.txt").await;
     assert_eq!(
         read,
-        json!({"content": "", "lines": 1, "notice": "The file is empty."})
+        json!({"content": "", "lines": 0, "notice": "The file is empty."})
     );
 }
 
@@ -171,7 +171,7 @@ async fn encodings_are_read_and_named() {
         let read = scene.read("a.txt").await;
         assert_eq!(
             read,
-            json!({"content": "grün\n", "lines": 2, "encoding": encoding})
+            json!({"content": "grün\n", "lines": 1, "encoding": encoding})
         );
     }
 }
@@ -207,7 +207,7 @@ async fn a_huge_file_is_streamed() {
         .ok("read_file", json!({"path": "huge.txt", "offset": 12_001}))
         .await;
     assert_eq!(text(&read), "the end\n");
-    assert_eq!(read["lines"], 12_002);
+    assert_eq!(read["lines"], 12_001);
     let start = scene.read("huge.txt").await;
     assert_eq!(
         (&start["start_line"], &start["end_line"]),
@@ -289,6 +289,28 @@ async fn a_path_that_is_no_file_is_answered_with_files() {
     nowhere.md: In the workspace are: docs/, many/.
     docs/nowhere.md: In docs are: docs/deep/, docs/on call.md.
     "#);
+}
+
+#[tokio::test]
+async fn a_misspelt_name_is_answered_with_the_right_one() {
+    let scene = Scene::new();
+    std::fs::create_dir_all(scene.path("src")).unwrap();
+    scene.write("README.md", "Read me.\n");
+    scene.write("src/main.rs", "fn main() {}\n");
+    scene.write("src/größe.txt", "1\n");
+    for (path, right) in [
+        ("readme.md", "README.md"),
+        ("src/mian.rs", "src/main.rs"),
+        ("mian.rs", "src/main.rs"),
+        ("grösse.txt", "src/größe.txt"),
+    ] {
+        let result = scene
+            .call("read_file", json!({ "path": path }))
+            .await
+            .result;
+        let told = result.suggestion.unwrap_or_default();
+        assert_eq!(told, format!("Did you mean {right}?"), "{path}");
+    }
 }
 
 /// Files in folders, two of them of the same name.

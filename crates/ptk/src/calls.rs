@@ -89,6 +89,8 @@ impl Session {
                         self.run_group(std::mem::take(&mut group), &share.limit)
                             .await?;
                     }
+                    // Before those behind it that are answered at once.
+                    self.request(&call, &args);
                     group.push(Planned { call, args, doubt });
                     if is_alone {
                         self.run_group(std::mem::take(&mut group), &share.limit)
@@ -205,9 +207,6 @@ impl Session {
         });
         let began = began.collect();
         self.log.append(began).await?;
-        for Planned { call, args, .. } in &group {
-            self.request(call, args);
-        }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
         let of = self.log.turn.correlation();

@@ -62,6 +62,32 @@ impl RunError {
         Self::Failed(ExecutionError::new(code, message))
     }
 
+    /// The code of the error, for programs: that of the failure, or one for
+    /// what else ended the run.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use ptk::RunError;
+    ///
+    /// assert_eq!(RunError::TimedOut(Duration::from_secs(60)).name(), "TIMED_OUT");
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Cancelled => "CANCELLED",
+            Self::TimedOut(_) => "TIMED_OUT",
+            Self::Stopped(_) => "STOPPED",
+            Self::Dialect(_) => "DIALECT_NOT_TAUGHT",
+            Self::Store(_) => "STORE_FAILED",
+            Self::Interleaved(_) => "SESSION_IN_USE",
+            Self::NoTurn(_) => "NO_OPEN_TURN",
+            Self::Failed(_) | Self::Llm(_) | Self::UnknownTool { .. } => {
+                self.code().map_or("FAILED", ErrorCode::as_str)
+            }
+        }
+    }
+
     /// The code of the failure; `None` if it was not the model's.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {

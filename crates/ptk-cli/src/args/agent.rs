@@ -15,6 +15,10 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
 
+    /// Text file whose content is added to the prompt; may be repeated
+    #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 
@@ -28,6 +32,7 @@ pub(crate) struct SessionArgs {
     /// Session to continue, by id or unique prefix; created under this name if
     /// there is none
     #[arg(
+        short,
         long,
         value_name = "ID",
         env = "PTK_SESSION",
@@ -120,6 +125,7 @@ pub(crate) struct ModelArgs {
     /// `sglang` or `lmstudio`, the URL of an OpenAI-compatible server, `cmd:COMMAND`, or
     /// `script:FILE` for scripted replies; docs/models.md lists all
     #[arg(
+        short,
         long,
         value_name = "NAME",
         env = "PTK_PROVIDER",
@@ -130,6 +136,7 @@ pub(crate) struct ModelArgs {
 
     /// Model at the provider, or a name from [models] in ptk.toml
     #[arg(
+        short,
         long,
         value_name = "NAME",
         env = "PTK_MODEL",
@@ -205,6 +212,10 @@ pub(crate) struct AgentArgs {
     /// Fail at the first reply that cannot be used, instead of sending it back
     #[arg(long, help_heading = "Model")]
     pub(crate) strict: bool,
+
+    /// Instructions that are added to the system prompt
+    #[arg(long, value_name = "TEXT", help_heading = "Model")]
+    pub(crate) system: Option<String>,
 
     /// Tools to offer, separated by commas; '' for none
     #[arg(

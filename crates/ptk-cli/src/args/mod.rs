@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use ptk_protocol::format::DefinitionStyle;
 use serde::Deserialize;
+use tracing_subscriber::filter::Targets;
 
 use crate::engine;
 use crate::input::Source;
@@ -43,8 +44,17 @@ pub(crate) use words::read;
     after_help = EXAMPLES
 )]
 pub(crate) struct Cli {
+    /// Write what ptk does inside to stderr: a level, or targets such as
+    /// `ptk=debug` [variable: `RUST_LOG`]
+    #[arg(long, global = true, value_name = "FILTER", value_parser = log_filter, hide = true)]
+    pub(crate) log: Option<Targets>,
+
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+fn log_filter(text: &str) -> Result<Targets, String> {
+    crate::diagnostics_log::filter(text).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Subcommand)]
@@ -217,9 +227,9 @@ pub(crate) struct CallToolArgs {
     /// Name of the tool
     pub(crate) name: String,
 
-    /// Arguments as a JSON object; `-` reads stdin
-    #[arg(value_name = "JSON", default_value = "{}", hide_default_value = true)]
-    pub(crate) arguments: String,
+    /// Arguments as `key=value`, or as one JSON object; `-` reads it from stdin
+    #[arg(value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<String>,
 
     /// What to do about a call that changes something when no rule matches
     /// [default: ask]
@@ -398,9 +408,10 @@ pub(crate) struct RemoveModelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// File of tool definitions
+    /// File of tool definitions [default: the system prompt of `ptk run` with
+    /// the tools that it offers]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) tool_defs: PathBuf,
+    pub(crate) tool_defs: Option<PathBuf>,
 
     /// Dialect to teach
     #[arg(

@@ -23,6 +23,7 @@ mod setup;
 mod tools;
 pub(crate) mod undo;
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Result;
@@ -36,24 +37,54 @@ use crate::exit::{self, Exit};
 use crate::printer::{self, Notation};
 use crate::provider::NoModel;
 use crate::setup::{Dialogue, Found, Outcome, choose, why_not_kept};
+use crate::view;
 
-/// Runs the requested command.
-pub(crate) fn run(cli: &Cli) -> Result<Exit> {
+/// Runs the requested command, and reports its failure.
+pub(crate) fn run(cli: &Cli) -> Exit {
     let notation = if prints_json(&cli.command) {
         Notation::Json
     } else {
         Notation::Text
     };
     let mut out = printer::stdout().notation(notation);
-    let exit = match perform(&cli.command, &mut out) {
-        Err(error) => without_model(&cli.command, error, &mut out)?,
-        Ok(exit) => exit,
-    };
+    let performed = perform(&cli.command, &mut out)
+        .or_else(|error| without_model(&cli.command, error, &mut out));
     let flushed = out.flush();
-    if exit == Exit::Success {
-        flushed?;
+    match performed {
+        Ok(Exit::Success) => match flushed {
+            Ok(()) => Exit::Success,
+            Err(error) => exit::report(&error.into()),
+        },
+        Ok(exit) => exit,
+        Err(error) if fails_in_json(&cli.command) => exit::report_json(&error, &mut out),
+        Err(error) => exit::report(&error),
     }
-    Ok(exit)
+}
+
+/// Reports that the command line is not valid, or prints help.
+pub(crate) fn refuse(answer: &clap::Error, args: impl Iterator<Item = OsString>) -> Exit {
+    let exit = exit::print(answer);
+    let mut args = args.take_while(|arg| arg != "--");
+    if exit == Exit::WrongUsage && args.any(|arg| arg == "--json") {
+        let mut out = printer::stdout().notation(Notation::Json);
+        // If stdout is closed, nobody reads it.
+        drop(view::failure(
+            exit::WRONG_USAGE,
+            &exit::in_short(answer),
+            &mut out,
+        ));
+    }
+    exit
+}
+
+/// Whether a command that fails says so as JSON on stdout. Those that print a
+/// document say it on stderr.
+fn fails_in_json(command: &Command) -> bool {
+    let is_document = matches!(
+        command,
+        Command::Parse(_) | Command::Sessions(SessionsCommand::Export(_))
+    );
+    prints_json(command) && !is_document
 }
 
 /// Performs a command that failed because no model is chosen, with the one that

@@ -13,17 +13,25 @@ use crate::args::dialects::{DIALECT, check_taught};
 use crate::args::{Notation, PromptArgs};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
-use crate::{dialect_file, engine, tool_defs};
+use crate::{agent, dialect_file, engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
-    let registry = Settings::read(&args.config)?.dialects()?;
-    let registry = dialect_file::add(registry, &args.dialect)?;
+    let settings = Settings::read(&args.config)?;
+    let registry = dialect_file::add(settings.dialects()?, &args.dialect)?;
     check_taught(&registry, DIALECT, &args.dialect)?;
-    let tools = tool_defs::read_file(&args.tool_defs)?;
+    let (system, tools) = match &args.tool_defs {
+        Some(path) => (None, tool_defs::read_file(path)?),
+        None => {
+            let (system, tools) = agent::offer(&settings)?;
+            (Some(system), tools)
+        }
+    };
     if let Some(notation) = args.grammar {
         return grammar(args, notation, &registry, &tools, out);
     }
-    let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style.into())?;
+    let taught = engine::prompt(&registry, &tools, &args.dialect, args.style.into())?;
+    let parts: Vec<String> = system.into_iter().chain([taught]).collect();
+    let prompt = parts.join("\n\n");
     if args.json {
         let value = json!({
             "dialect": args.dialect,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
 use crate::approver::approver;
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
+use crate::attachments;
 use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::input::Source;
@@ -43,7 +44,11 @@ enum Task {
 }
 
 pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
-    let prompt = prompt(&args.prompt)?;
+    let mut prompt = prompt(&args.prompt)?;
+    for file in &args.files {
+        prompt.push_str("\n\n");
+        prompt.push_str(&attachments::of(file)?);
+    }
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let settings = Settings::read(&args.agent.config)?;

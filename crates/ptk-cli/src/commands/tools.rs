@@ -8,17 +8,18 @@ use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk_events::{Delivery, EventKind, Filter, OutputStream};
 use ptk_permission::Mode;
+use ptk_permission::shell::Word;
 use ptk_protocol::schema::{example, suggest};
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
-use ptk_tools::{CallRequest, Tool, ToolManager, tools};
-use serde_json::{Value, json};
+use ptk_tools::{CallRequest, Tool, ToolManager, preview, tools};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ListToolsArgs, ShowToolArgs, ToolsCommand};
 use crate::config::{Settings, Tools, Withheld};
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::permissions;
 use crate::person::ToolReport;
@@ -40,11 +41,13 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
 }
 
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
+    let tools = Settings::read(&args.config)?.tools()?;
+    let remarks = tools.remarks();
     let Tools {
         registry,
         untrusted,
         ..
-    } = Settings::read(&args.config)?.tools()?;
+    } = tools;
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
     let width = longest(&mut registry.toolset().names().map(str::len));
     let effects_width = longest(&mut registry.iter().map(|tool| tool.effects().to_string().len()));
@@ -76,6 +79,9 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     }
     if !args.json {
         writeln!(out, "\n* offered to a model unless told otherwise")?;
+    }
+    for remark in remarks {
+        exit::note(&remark);
     }
     if !untrusted.is_empty() {
         writeln!(printer::stderr(), "{}", told(&untrusted))?;
@@ -143,12 +149,9 @@ fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "Parameters:")?;
         describe(&spec.parameters, 1, out)?;
     }
-    let example = Value::Object(example::args(spec));
-    writeln!(
-        out,
-        "\nExample:\n  ptk tools call {} '{example}'",
-        spec.name
-    )?;
+    let example = Value::Object(example::args(spec)).to_string();
+    let example = Word::quoted(&example);
+    writeln!(out, "\nExample:\n  ptk tools call {} {example}", spec.name)?;
     Ok(Exit::Success)
 }
 
@@ -186,20 +189,52 @@ fn kind(schema: &Value) -> String {
 }
 
 /// The arguments, from the command line or from stdin.
-fn arguments(given: &str) -> Result<Arguments> {
-    let mut text = given.to_owned();
-    if given == "-" {
-        text.clear();
-        let mut stdin = std::io::stdin().lock().take(MAX_ARGUMENTS);
-        stdin.read_to_string(&mut text).context("stdin")?;
-    }
+fn arguments(given: &[String]) -> Result<Arguments> {
+    let text = match given {
+        [] => "{}".to_owned(),
+        [one] if one == "-" => {
+            let mut text = String::new();
+            let mut stdin = std::io::stdin().lock().take(MAX_ARGUMENTS);
+            stdin.read_to_string(&mut text).context("stdin")?;
+            text
+        }
+        [first, ..] if is_pair(first) => return pairs(given),
+        several => several.join(" "),
+    };
     Arguments::from_json(&text).map_err(|error| {
         let message = format!(
             "the arguments are not a JSON object: {error}\n\n  \
-             Write them in single quotes: '{{\"path\": \"a.txt\"}}'"
+             Write path=a.txt, or a JSON object in single quotes: '{{\"path\": \"a.txt\"}}'"
         );
         usage("call", &message)
     })
+}
+
+/// Whether an argument names a parameter and its value.
+fn is_pair(text: &str) -> bool {
+    let name = text.split_once('=').map(|(name, _)| name);
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(is_name))
+}
+
+/// Arguments as pairs. A value is a text, or JSON where it is a list or an
+/// object; the tool's schema makes numbers of texts.
+fn pairs(given: &[String]) -> Result<Arguments> {
+    let mut members = Map::new();
+    for pair in given {
+        let Some((name, value)) = pair.split_once('=').filter(|_| is_pair(pair)) else {
+            let message = format!("`{pair}` is not a parameter with a value, such as path=a.txt");
+            return Err(usage("call", &message));
+        };
+        let json = value
+            .starts_with(['[', '{'])
+            .then(|| serde_json::from_str(value).ok());
+        let value = json.flatten().unwrap_or_else(|| Value::from(value));
+        if members.insert(name.to_owned(), value).is_some() {
+            return Err(usage("call", &format!("`{name}` is given twice")));
+        }
+    }
+    Ok(Arguments::from(members))
 }
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
@@ -273,10 +308,10 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     }
     Ok(if cancel.is_cancelled() {
         Exit::Interrupted
-    } else if outcome.result.success {
-        Exit::Success
-    } else {
+    } else if preview::is_failure(&outcome.result) {
         Exit::Failed
+    } else {
+        Exit::Success
     })
 }
 

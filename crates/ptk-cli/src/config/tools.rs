@@ -37,6 +37,13 @@ impl Tools {
         Some(format!("no tool is called `{}`; {near}", rule.tool()))
     }
 
+    /// What a model would find poor about the declared tools.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let lints = self.registry.lint().into_iter();
+        let declared = lints.filter(|lint| self.declared.contains(&lint.tool));
+        declared.map(|lint| format!("The tool {lint}")).collect()
+    }
+
     /// The name of a tool that is like the one in a rule; `None` if that is one
     /// itself.
     pub(super) fn near(&self, rule: &Rule) -> Option<Option<&str>> {

@@ -47,7 +47,7 @@ impl View for Json {
             "type": "error",
             "ts": now(),
             "message": text,
-            "code": null,
+            "code": RunError::Cancelled.name(),
             "cancelled": true,
         });
         print(&line, out)
@@ -64,7 +64,7 @@ impl View for Json {
                 "type": "error",
                 "ts": now(),
                 "message": error.to_string(),
-                "code": error.code().map(|code| code.to_string()),
+                "code": error.name(),
                 "cancelled": matches!(error, RunError::Cancelled),
             }),
         };
@@ -88,6 +88,12 @@ impl View for Json {
         }
         print(&line, out)
     }
+}
+
+/// Prints the failure of a command that prints JSON.
+pub(crate) fn failure(code: &str, message: &str, out: &mut dyn Write) -> Result<()> {
+    let line = json!({"type": "error", "ts": now(), "message": message, "code": code});
+    print(&line, out)
 }
 
 /// Prints the first line, which names the session.

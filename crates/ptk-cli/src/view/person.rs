@@ -1,12 +1,13 @@
 //! Shows a run to a user: the answer on stdout, and on stderr what the model
 //! does meanwhile. On a terminal the answer is shown while it is written.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ptk::events::{Delivery, Event, EventKind, MessagePart};
+use ptk::events::{CallId, Delivery, Event, EventKind, MessagePart};
 use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
 use ptk::view::{CallView, Conversation, ItemKind, Standing, left_out};
@@ -48,6 +49,8 @@ pub(crate) struct HumanView {
     may_go_on: bool,
     /// The state of the conversation.
     conversation: Conversation,
+    /// What is shown of calls that have ended while one before them has not.
+    ended: HashMap<CallId, String>,
     thinking_since: Instant,
 }
 
@@ -62,6 +65,7 @@ impl HumanView {
             is_in_line: false,
             may_go_on: false,
             conversation: Conversation::new(),
+            ended: HashMap::new(),
             thinking_since: Instant::now(),
         };
         person.status();
@@ -125,10 +129,10 @@ impl HumanView {
             self.thinking_since = Instant::now();
         }
         let (name, about) = what.split_once(' ').unwrap_or((&what, ""));
-        let (style, mark) = if result.success {
-            (DONE, '✓')
-        } else {
+        let (style, mark) = if preview::is_failure(result) {
             (FAILED, '✗')
+        } else {
+            (DONE, '✓')
         };
         let mut text = format!("{style}{mark}{style:#} {STRONG}{name}{STRONG:#}");
         let time = took(time);
@@ -142,8 +146,24 @@ impl HumanView {
             let line = self.screen.fitting(&in_a_line(&line), BESIDE);
             let _ = writeln!(text, "  {FAINT}│ {line}{FAINT:#}");
         }
-        self.screen.print(&text);
+        match id {
+            Some(id) => drop(self.ended.insert(id.clone(), text)),
+            None => self.screen.print(&text),
+        }
+        self.show_ended(false);
         self.status();
+    }
+
+    /// Shows the calls that have ended, in the order in which the model made
+    /// them: none before one that still runs, unless the run is over.
+    fn show_ended(&mut self, is_over: bool) {
+        for call in self.conversation.calls() {
+            if let Some(text) = self.ended.remove(&call.id) {
+                self.screen.print(&text);
+            } else if call.state.is_open() && !is_over {
+                return;
+            }
+        }
     }
 
     fn preview(&self, tool: &str, result: &ToolResult) -> Vec<String> {
@@ -300,11 +320,11 @@ impl View for HumanView {
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
         self.end_reply(out)?;
         self.screen.doing(None);
+        self.show_ended(true);
         self.screen.make_room();
         if let Some(error) = &execution.error {
             if !matches!(error, RunError::Cancelled) {
-                let code = error.code().map(|code| format!(" ({code})"));
-                crate::exit::say(&format!("{error}{}", code.unwrap_or_default()));
+                crate::exit::say(&format!("{error} ({})", error.name()));
             }
         } else if !self.is_live || self.said.trim() != execution.content {
             // Not shown yet, or differently: an answer may come in parts.

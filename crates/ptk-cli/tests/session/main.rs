@@ -29,5 +29,6 @@ mod reading_once;
 mod real;
 mod replaying;
 mod scene;
+mod starting;
 mod untrusted;
 mod watching;

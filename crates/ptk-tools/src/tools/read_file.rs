@@ -149,7 +149,7 @@ fn output(context: &CallContext, source: &Source, loaded: &Loaded) -> ReadFileOu
     let snippet = source.snippet(context, taken.first, taken.text);
     ReadFileOutput {
         content: snippet.unwrap_or_else(|| taken.text.to_owned()),
-        lines: Some(excerpt.pieces),
+        lines: Some(excerpt.total),
         part,
         encoding: (excerpt.encoding != Encoding::Utf8).then(|| excerpt.encoding.name()),
         binary: None,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aliases::with_path;
 use super::source::{counted, notice, refuse_read_only, whole, writable};
-use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, pieces};
+use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, line_count};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool, preview};
 
@@ -142,7 +142,7 @@ fn write(context: &CallContext, args: &WriteFileArgs) -> Result<WriteFileOutput,
     let mut output = WriteFileOutput {
         path: place.to_string(),
         bytes_written: bytes.len(),
-        lines: pieces(&args.content),
+        lines: line_count(&args.content),
         created: old.is_none(),
         unchanged: None,
         warning: None,
@@ -251,7 +251,7 @@ impl Old {
 
 /// What a person sees before the decision: nothing of a file that is withheld.
 fn summary(old: Option<&Old>, content: &str, is_withheld: bool) -> String {
-    let lines = counted(content.lines().count(), "line");
+    let lines = counted(line_count(content), "line");
     let Some(old) = old else {
         return format!("new file, {lines}\n{}", added_lines(content, MAX_DIFF));
     };

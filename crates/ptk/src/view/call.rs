@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use ptk_events::CallId;
 use ptk_protocol::ToolResult;
+use ptk_tools::preview::is_failure;
 use serde_json::Value;
 
 use super::Tail;
@@ -49,7 +50,7 @@ pub enum CallState {
     Running,
     /// The call succeeded.
     Done,
-    /// The call failed.
+    /// The call failed, or the program that it ran did.
     Failed,
     /// It is not known whether the call has happened.
     Unknown,
@@ -87,10 +88,10 @@ impl CallView {
     }
 
     pub(super) fn end(&mut self, result: &ToolResult, duration_ms: u64) {
-        self.state = if result.success {
-            CallState::Done
-        } else {
+        self.state = if is_failure(result) {
             CallState::Failed
+        } else {
+            CallState::Done
         };
         self.output = Tail::default();
         self.progress = None;

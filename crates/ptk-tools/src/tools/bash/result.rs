@@ -178,21 +178,27 @@ fn renamed(ended: &Ended) -> Option<&'static str> {
     is_it.then_some("A folder that was there before cannot be renamed in one step here. Use mv, which copies it, or cp -a and rm -r; for git, git add -A afterwards.")
 }
 
-/// A preview: the exit code first, then the output.
+/// A preview: the exit code, unless it is zero, then the output.
 pub(super) fn preview(result: &ToolResult, max_lines: usize) -> Vec<String> {
     let code = result.fields.get("return_code").and_then(Value::as_i64);
     let Some(code) = code.filter(|_| result.success && max_lines > 0) else {
         return preview::of(result, max_lines);
     };
-    let mark = if code == 0 { '✓' } else { '✗' };
-    let mut lines = vec![format!("{mark} Exit code: {code}")];
+    let mut lines = Vec::new();
+    if code != 0 {
+        lines.push(format!("Exit code: {code}"));
+    }
     let shown = ["output", "stderr"].into_iter().find(|name| {
         let text = result.fields.get(*name).and_then(Value::as_str);
         text.is_some_and(|text| !text.trim().is_empty())
     });
-    if let Some(text) = shown.and_then(|name| result.fields.get(name)) {
-        let content = ToolResult::success([("output", text.clone())]);
-        lines.extend(preview::of(&content, max_lines - 1));
+    match shown.and_then(|name| result.fields.get(name)) {
+        Some(text) => {
+            let content = ToolResult::success([("output", text.clone())]);
+            lines.extend(preview::of(&content, max_lines - lines.len()));
+        }
+        None if lines.is_empty() => lines.push("No output".to_owned()),
+        None => {}
     }
     lines
 }

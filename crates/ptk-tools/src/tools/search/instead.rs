@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path};
 
+use ptk_protocol::schema::suggest;
 use ptk_sandbox::{Kind, PathError, Place};
 
 use super::files::{FileList, Find, Order};
@@ -11,6 +12,8 @@ use crate::{CallContext, ToolError};
 const MAX_ELSEWHERE: usize = 5;
 /// How many entries of a folder are named.
 const MAX_ENTRIES: usize = 50;
+/// How many files' names are compared with one that is not there.
+const MAX_COMPARED: usize = 5000;
 /// A shorter name is in too many others.
 const MIN_STEM: usize = 3;
 /// What separates the words of a name; models mix them up.
@@ -82,7 +85,24 @@ async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
             return Some(format!("Did you mean {one_of}{}?", found.files.join(", ")));
         }
     }
-    None
+    misspelt(context, name).await
+}
+
+/// Names files whose name is like this one: `readme.md`, `mian.rs`.
+async fn misspelt(context: &CallContext, name: &str) -> Option<String> {
+    let found = find(context, ".".to_owned(), None, MAX_COMPARED).await?;
+    let name_of = |path: &str| Some(Path::new(path).file_name()?.to_str()?.to_owned());
+    let names: Vec<String> = found
+        .files
+        .iter()
+        .filter_map(|path| name_of(path))
+        .collect();
+    let near = suggest::nearest(name, names.iter().map(String::as_str))?;
+    let files = found.files.iter();
+    let files = files.filter(|path| name_of(path).as_deref() == Some(near));
+    let files: Vec<&str> = files.take(MAX_ELSEWHERE).map(String::as_str).collect();
+    let one_of = if files.len() == 1 { "" } else { "one of: " };
+    Some(format!("Did you mean {one_of}{}?", files.join(", ")))
 }
 
 /// The only file that a path which leads nowhere can mean: its last names are

@@ -33,8 +33,6 @@ pub(crate) struct Excerpt {
     /// How many bytes of the first line are wanted.
     first_line: u64,
     pub(crate) encoding: Encoding,
-    /// How many pieces line breaks cut the whole file into.
-    pub(crate) pieces: usize,
     /// How many lines the whole file has.
     pub(crate) total: usize,
     /// How many bytes the whole file has.
@@ -154,7 +152,6 @@ impl Excerpt {
             wanted,
             first_line: line - skip as u64,
             encoding: survey.encoding,
-            pieces: survey.newlines + 1,
             total,
             size: survey.size,
         }))

@@ -28,7 +28,8 @@ pub(crate) const fn tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }
 
-/// How many pieces line breaks cut a text into.
-pub(crate) fn pieces(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1
+/// How many lines a text has. A line break ends a line, and does not begin one.
+pub(crate) fn line_count(text: &str) -> usize {
+    let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
