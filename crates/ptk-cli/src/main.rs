@@ -13,6 +13,7 @@
 //! | `setup` | which models are within reach, and the choice of one |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
 //! | `dialect_file` | dialects that a model's own files describe |
+//! | `completion` | what shells offer behind a command line that is typed |
 //! | `attachments` | files whose content is added to a prompt |
 //! | `engine`, `input`, `tool_defs`, `explain`, `person`, `exit` | parsing and tool calls from the command line, and how a command ends |
 //! | `telemetry`, `diagnostics_log` | OpenTelemetry from the environment, and log lines on stderr |
@@ -25,6 +26,7 @@ mod chat;
 #[cfg(feature = "search")]
 mod code;
 mod commands;
+mod completion;
 mod config;
 mod diagnostics_log;
 mod dialect_file;
@@ -62,6 +64,9 @@ use tracing_subscriber::layer::SubscriberExt as _;
 fn main() -> ExitCode {
     // If this process is the helper that starts commands, it does not return.
     ptk_sandbox::command::enter();
+    if let Some(answered) = completion::answer() {
+        return answered.into();
+    }
     let read = args::read(std::env::args_os());
     let wanted = read.as_ref().ok().and_then(|cli| cli.log.as_ref());
     let subscriber = Registry::default().with(diagnostics_log::layer(wanted));

@@ -31,7 +31,7 @@ fn every_shell_gets_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = ptk(&["completions", shell]).assert().success();
         assert!(
-            text(&output.get_output().stdout).contains("tool-defs"),
+            text(&output.get_output().stdout).contains("PTK_COMPLETE"),
             "{shell}"
         );
     }

@@ -171,7 +171,7 @@ fn wrong_usage_shows_the_usage_of_the_command() {
     for (args, expected) in [
         (
             &["call", "reed_file", "{}"][..],
-            "error: unknown tool `reed_file`; did you mean `read_file`?\n\nUsage: ptk tools call [OPTIONS] <NAME> [JSON]\n",
+            "error: unknown tool `reed_file`; did you mean `read_file`?\n\nUsage: ptk tools call [OPTIONS] <NAME> [ARGUMENTS]...\n",
         ),
         (&["call", "read_file", "{"], "\n\nUsage: ptk tools call "),
         (&["show", "nobody"], "\n\nUsage: ptk tools show "),
@@ -312,15 +312,21 @@ type = "string"
     let list = scene.ptk(&["list"]).assert().success();
     assert!(!String::from_utf8_lossy(&list.get_output().stdout).contains("count "));
     scene.trust();
-    // The call needs approval, whatever effects the file declares.
+    // A command that only reads, by the word of a file that is trusted, is not
+    // asked about.
+    let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
+    assert_eq!(code, 0);
+    assert_eq!(lines.last().unwrap()["output"], "3 a.txt\n");
+    // Any other is.
+    std::fs::write(&path, config.replace("\"read\"", "\"execute\"")).unwrap();
+    scene.trust();
     let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
     assert_eq!(
         (code, &lines.last().unwrap()["error_type"]),
         (1, &json!("permission_error"))
     );
-    let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &["--approve", "auto"]);
+    let (code, _) = scene.call("count", &json!({"path": "a.txt"}), &["--approve", "auto"]);
     assert_eq!(code, 0);
-    assert_eq!(lines.last().unwrap()["output"], "3 a.txt\n");
 
     std::fs::write(&path, config.replace("{path}", "{file}")).unwrap();
     let output = scene.ptk(&["list"]).assert().code(1);
@@ -361,7 +367,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),

@@ -1,5 +1,5 @@
 //! The events of one call: on one channel, in order, with exactly one end for
-//! each start.
+//! each start. Its steps are in the background, because nobody watches them.
 
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -26,7 +26,7 @@ pub struct Requested {
 
 impl Bus {
     /// The scope that publishes the events of a call. Without a call id it is
-    /// given a fresh one. All its events travel on `channel`.
+    /// given a fresh one. All its events but its steps travel on `channel`.
     pub fn call(&self, correlation: Correlation, channel: Channel) -> CallScope {
         CallScope::new(self.clone(), correlation, channel)
     }
@@ -231,6 +231,10 @@ impl Line {
     }
 
     fn event(&self, kind: EventKind) -> Event {
-        Event::new(self.correlation.clone(), self.channel, kind)
+        let channel = match kind {
+            EventKind::ToolStep(_) => Channel::Background,
+            _ => self.channel,
+        };
+        Event::new(self.correlation.clone(), channel, kind)
     }
 }

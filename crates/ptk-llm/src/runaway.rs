@@ -3,12 +3,18 @@
 
 use crate::FinishReason;
 
-/// How many bytes at the end of a reply have to repeat themselves.
-const REPEATED: usize = 3072;
-/// How often they have to be repeated.
-const TIMES: usize = 8;
-/// How many bytes come between two checks.
-const STEP: usize = 512;
+/// Sentences that repeat themselves.
+const SENTENCES: Scale = Scale {
+    bytes: 3072,
+    times: 8,
+    every: 512,
+};
+/// Paragraphs that do.
+const PARAGRAPHS: Scale = Scale {
+    bytes: 24 * 1024,
+    times: 6,
+    every: 4096,
+};
 /// The tokens that a reply may have where the model's window is not known.
 const TOKENS: u64 = 32_768;
 /// The fewest and the most tokens by window.
@@ -16,6 +22,26 @@ const LEAST: u64 = 1024;
 const MOST: u64 = 32_768;
 /// The least bytes of a token on average: code has more, and so does prose.
 const BYTES: u64 = 3;
+
+/// When the end of a reply counts as repeating itself.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    /// How many bytes at the end have to.
+    bytes: usize,
+    /// How often they have to repeat something.
+    times: usize,
+    /// How many bytes come between two checks.
+    every: usize,
+}
+
+impl Scale {
+    /// The distance at which the end of a text repeats itself.
+    fn period(self, text: &[u8]) -> Option<usize> {
+        let tail = text.get(text.len().checked_sub(self.bytes)?..)?;
+        let period = period(tail);
+        (period <= self.bytes / self.times).then_some(period)
+    }
+}
 
 /// Watches a reply while it arrives, and reports when to stop it.
 ///
@@ -31,8 +57,8 @@ const BYTES: u64 = 3;
 pub struct RunawayGuard {
     /// The end of the reply so far.
     tail: Vec<u8>,
-    /// Bytes that came since the last check.
-    unseen: usize,
+    /// Bytes that came so far.
+    seen: usize,
     /// Bytes that may still come.
     left: u64,
 }
@@ -45,7 +71,7 @@ impl RunawayGuard {
         let by_window = window.map_or(TOKENS, |window| (u64::from(window) / 4).clamp(LEAST, MOST));
         Self {
             tail: Vec::new(),
-            unseen: 0,
+            seen: 0,
             // A limit that was requested is enforced by the server.
             left: max_tokens.map_or(by_window * BYTES, |_| u64::MAX),
         }
@@ -55,14 +81,16 @@ impl RunawayGuard {
     pub fn push(&mut self, text: &str) -> Option<FinishReason> {
         self.left = self.left.saturating_sub(text.len() as u64);
         self.tail.extend_from_slice(text.as_bytes());
-        self.unseen += text.len();
-        if self.unseen >= STEP {
-            self.unseen = 0;
-            let over = self.tail.len().saturating_sub(REPEATED);
+        let before = self.seen;
+        self.seen += text.len();
+        let is_due = |scale: &Scale| before / scale.every < self.seen / scale.every;
+        let due = [SENTENCES, PARAGRAPHS].into_iter().filter(is_due);
+        if due.clone().any(|scale| scale.period(&self.tail).is_some()) {
+            return Some(FinishReason::Repetition);
+        }
+        if due.count() > 0 {
+            let over = self.tail.len().saturating_sub(PARAGRAPHS.bytes);
             self.tail.drain(..over);
-            if self.tail.len() == REPEATED && period(&self.tail) <= REPEATED / TIMES {
-                return Some(FinishReason::Repetition);
-            }
         }
         (self.left == 0).then_some(FinishReason::Length)
     }
@@ -73,11 +101,8 @@ impl RunawayGuard {
 #[must_use]
 pub fn repetition(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let tail = bytes.get(bytes.len().checked_sub(REPEATED)?..)?;
-    let period = period(tail);
-    if period > REPEATED / TIMES {
-        return None;
-    }
+    let mut scales = [SENTENCES, PARAGRAPHS].into_iter();
+    let period = scales.find_map(|scale| scale.period(bytes))?;
     let same = bytes.iter().rev().zip(bytes.iter().rev().skip(period));
     let repeated = same.take_while(|(one, other)| one == other).count();
     let mut start = bytes.len() - repeated;
@@ -123,6 +148,17 @@ mod tests {
             let ended = ended(piece, 4000, None);
             assert_eq!(ended, Some(FinishReason::Repetition), "{piece:?}");
         }
+    }
+
+    #[test]
+    fn paragraphs_that_repeat_themselves_are_ended() {
+        let numbers: Vec<String> = (0..600).map(|number| number.to_string()).collect();
+        let paragraph = numbers.join(" ") + "\n";
+        assert_eq!(ended(&paragraph, 40, None), Some(FinishReason::Repetition));
+        let text = format!("So: {}", paragraph.repeat(40));
+        let place = repetition(&text);
+        assert_eq!(place, Some(4 + paragraph.len()));
+        assert_eq!(repetition(&paragraph.repeat(3)), None);
     }
 
     #[test]

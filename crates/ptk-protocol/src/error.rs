@@ -21,6 +21,8 @@ pub enum ErrorCode {
     ParseError,
     /// The model repeats itself.
     DuplicateToolCall,
+    /// The answer does not fit the schema that it was asked to.
+    InvalidAnswer,
 }
 
 impl ErrorCode {
@@ -35,6 +37,7 @@ impl ErrorCode {
             Self::LlmCallFailed => "LLM_CALL_FAILED",
             Self::ParseError => "PARSE_ERROR",
             Self::DuplicateToolCall => "DUPLICATE_TOOL_CALL",
+            Self::InvalidAnswer => "INVALID_ANSWER",
         }
     }
 }

@@ -172,6 +172,13 @@ impl Toolset {
         by_name.get(found.ok()?).copied()
     }
 
+    /// Why the schema of this tool cannot be used, if it cannot.
+    #[must_use]
+    pub fn schema_error(&self, name: &str) -> Option<&str> {
+        let (_, compiled) = self.compiled(name)?;
+        compiled.validator.as_ref().err().map(String::as_str)
+    }
+
     /// The tool of exactly this name and its schema, compiled at first use.
     pub(crate) fn compiled(&self, name: &str) -> Option<(&ToolSpec, &Compiled)> {
         let position = self.position(name)?;

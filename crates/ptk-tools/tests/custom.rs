@@ -7,6 +7,9 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+use std::path::Path;
+
+use ptk_events::{Delivery, EventKind, EventType, Filter, OutputStream};
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
@@ -23,18 +26,22 @@ fn declared(value: Value) -> Declaration {
 async fn call(tool: Value, args: Value) -> ToolResult {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a b.txt"), "one two three\n").unwrap();
-    let tool = declared(tool).into_tool().unwrap();
-    let name = tool.spec().name.clone();
-    let mut registry = Registry::new();
-    registry.register_shared(tool.into()).unwrap();
-    let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
-        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
-        .tools(registry)
-        .approver(AllowAll)
-        .build();
+    let name = tool["name"].as_str().unwrap().to_owned();
+    let tools = manager(folder.path(), tool);
     let args = Arguments::from_json(&args.to_string()).unwrap();
     let request = CallRequest::new(ToolCall::new(name, args));
     tools.execute(request).await.result
+}
+
+fn manager(folder: &Path, tool: Value) -> ToolManager {
+    let mut registry = Registry::new();
+    let tool = declared(tool).into_tool().unwrap();
+    registry.register_shared(tool.into()).unwrap();
+    ToolManager::builder(Workspace::open(folder).unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
+        .tools(registry)
+        .approver(AllowAll)
+        .build()
 }
 
 fn command(command: Value) -> Value {
@@ -47,6 +54,26 @@ fn command(command: Value) -> Value {
         },
         "command": command,
     })
+}
+
+#[tokio::test]
+async fn a_command_that_takes_long_is_said_to_run() {
+    let tool = command(json!(["sleep", "1.5"]));
+    let folder = tempfile::tempdir().unwrap();
+    let tools = manager(folder.path(), tool);
+    let filter = Filter::types([EventType::ToolOutputChunk]);
+    let mut events = tools.bus().subscribe(filter);
+    let args = Arguments::default();
+    let request = CallRequest::new(ToolCall::new("tool", args));
+    assert!(tools.execute(request).await.result.success);
+    let Ok(Delivery::Event(event)) = events.try_recv() else {
+        panic!("nothing was said");
+    };
+    let EventKind::ToolOutputChunk { stream, chunk } = &event.kind else {
+        panic!("{event:?}");
+    };
+    assert_eq!(*stream, OutputStream::Progress);
+    assert!(chunk.starts_with("running for "), "{chunk}");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ mod scene;
 
 use ptk_protocol::snippet;
 use ptk_sandbox::Workspace;
-use ptk_tools::tools::{Read, ReadFile};
+use ptk_tools::tools::{Grep, Read, ReadFile};
 use ptk_tools::{Registry, SnippetFormat, ToolManager, Typed};
 use scene::Scene;
 use serde_json::{Value, json};
@@ -44,6 +44,7 @@ async fn where_all_code_is_in_snippets_files_are_too() {
     let mut registry = Registry::new();
     registry.register(Typed::new(ReadFile)).unwrap();
     registry.register(Typed::new(Read)).unwrap();
+    registry.register(Typed::new(Grep)).unwrap();
     let tools = ToolManager::builder(Workspace::open(scene.root()).unwrap())
         .tools(registry)
         .snippet_format(SnippetFormat::Always)
@@ -71,6 +72,31 @@ async fn where_all_code_is_in_snippets_files_are_too() {
     assert_eq!(found[0].problems, []);
     assert_eq!(json!(found[0].snippet.end()), read["end_line"]);
     assert_eq!(scene.read("empty.txt").await["content"], "");
+    let args = json!({"pattern": "one|three", "glob": "a.txt"});
+    let found = scene.ok("grep", args.clone()).await;
+    insta::assert_snapshot!(scene.neutral(&strings(&found["matches"]).join("\n")), @r#"
+    <code="/…/space/a.txt" #1:1>
+    one
+    </code>
+    <code="/…/space/a.txt" #3:3>
+    three
+    </code>
+    "#);
+    let mut args = args;
+    args["context"] = json!(1);
+    let found = scene.ok("grep", args).await;
+    let [text] = &strings(&found["matches"])[..] else {
+        panic!("{found:?}");
+    };
+    let read = snippet::read(text);
+    assert_eq!(read[0].snippet.code, "one\n</code>\nthree");
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    let items = list.as_array().unwrap().iter();
+    items
+        .map(|item| item.as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test]

@@ -302,7 +302,7 @@ async fn a_misspelt_name_is_answered_with_the_right_one() {
         ("readme.md", "README.md"),
         ("src/mian.rs", "src/main.rs"),
         ("mian.rs", "src/main.rs"),
-        ("grösse.txt", "src/größe.txt"),
+        ("gröse.txt", "src/größe.txt"),
     ] {
         let result = scene
             .call("read_file", json!({ "path": path }))

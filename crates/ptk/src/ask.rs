@@ -180,6 +180,7 @@ impl Session {
             };
             let shown = messages.len();
             let question = self.log.prompt().filter(|_| is_final);
+            let question = question.map(|question| config.question(&question));
             let messages = match question {
                 Some(question) => {
                     let turn = &self.log.turn;

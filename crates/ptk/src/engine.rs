@@ -86,6 +86,14 @@ impl TurnConfig {
         tools.get(&call.name).or_else(|| tools.get(nearest()?))
     }
 
+    /// The question of a turn as it is asked last, with the form of its answer.
+    pub(crate) fn question(&self, question: &str) -> String {
+        match &self.options.answer_schema {
+            None => question.to_owned(),
+            Some(schema) => format!("{question}\n\n{}", schema.instructions()),
+        }
+    }
+
     /// Tokens of instructions and tools, with room for a notice.
     pub(crate) fn base(&self) -> u64 {
         NOTICE + self.told()
@@ -194,15 +202,15 @@ impl Engine {
             max_tokens,
             approach,
             rank,
-            options,
             prompt: cached_prompt.tools,
-            system: cached_prompt.system,
-            plain_system: cached_prompt.plain_system,
+            system: with_schema(cached_prompt.system, &options),
+            plain_system: with_schema(cached_prompt.plain_system, &options),
             budget,
             tokens,
             definitions: cached_prompt.definitions,
             base: OnceLock::new(),
             candidate,
+            options,
         })
     }
 
@@ -288,6 +296,15 @@ impl Engine {
         registry
             .get(tool)
             .is_some_and(|tool| !tool.effects().is_read_only())
+    }
+}
+
+/// The instructions, with those about the form of the answer.
+fn with_schema(instructions: Arc<str>, options: &RunOptions) -> Arc<str> {
+    match &options.answer_schema {
+        None => instructions,
+        Some(schema) if instructions.is_empty() => schema.instructions().into(),
+        Some(schema) => format!("{instructions}\n\n{}", schema.instructions()).into(),
     }
 }
 

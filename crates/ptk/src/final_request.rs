@@ -13,6 +13,8 @@ use crate::render::{self, Renderer};
 
 /// The request after an ordinary conversation, before the question.
 const ORDINARY: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
+/// The same for an answer that has to be JSON.
+const FOR_JSON: &str = "You cannot call tools any more. Answer now from the results above.";
 /// The request after a conversation without calls, before the question.
 const PLAIN: &str = "Answer from this:";
 /// The longest argument shown above a result, in bytes.
@@ -44,7 +46,8 @@ pub(crate) fn messages(
         return messages;
     }
     let (mut messages, request) = if config.prompt.is_native || is_retry {
-        (messages, ORDINARY)
+        let in_words = config.options.answer_schema.is_none();
+        (messages, if in_words { ORDINARY } else { FOR_JSON })
     } else {
         (plain_conversation(renderer, transcript.items()), PLAIN)
     };

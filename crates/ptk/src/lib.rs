@@ -63,6 +63,7 @@
 //! - Every run ends: by an answer, a limit, a deadline or a cancellation.
 //! - A reply that broke off, or that cannot be used, is never an answer.
 
+mod answer_schema;
 mod ask;
 mod builder;
 mod by_name;
@@ -98,6 +99,7 @@ mod turn;
 mod unread;
 pub mod view;
 
+pub use answer_schema::{AnswerSchema, AnswerSchemaError};
 pub use builder::{BuildError, PtkBuilder};
 pub use by_name::ModelNameError;
 pub use compact::Compacted;

@@ -7,7 +7,7 @@ use ptk_model::Mode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::Hooks;
+use crate::{AnswerSchema, Hooks};
 
 /// The default limit of iterations of a run.
 pub const MAX_ITERATIONS: u32 = 10;
@@ -70,6 +70,8 @@ pub struct RunOptions {
     pub context_window: Option<u32>,
     /// What is done when the conversation no longer fits.
     pub compaction: Compaction,
+    /// The schema of the answer, if it has to be JSON.
+    pub answer_schema: Option<AnswerSchema>,
     /// Hooks of this run. Where one is missing, that of the
     /// [`PtkBuilder`](crate::PtkBuilder) is called.
     pub hooks: Hooks,
@@ -99,6 +101,7 @@ impl Default for RunOptions {
             max_tokens: None,
             context_window: None,
             compaction: Compaction::Drop,
+            answer_schema: None,
             hooks: Hooks::new(),
             settings: Map::new(),
             parent: None,

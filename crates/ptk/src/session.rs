@@ -57,8 +57,8 @@ pub enum Step {
     Called(Vec<CallId>),
     /// The model was sent a correction of an unusable reply.
     Rejected(String),
-    /// The model was asked to go on with an answer that was too long, or to read
-    /// the file first that its answer is about.
+    /// The model was asked to go on with an answer that was too long, to read the
+    /// file first that its answer is about, or for one that fits its schema.
     Continued,
     /// The turn ended with this answer.
     Ended(String),
@@ -346,9 +346,9 @@ impl Session {
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }
 
-    /// Ends the turn with the answer. If it is about a file that was not read,
-    /// the model answers again; if it ran into its limit, the model continues
-    /// it, once.
+    /// Ends the turn with the answer. If it is about a file that was not read, or
+    /// does not fit its schema, the model answers again; if it ran into its
+    /// limit, the model continues it, once.
     async fn end(&mut self, config: &Arc<TurnConfig>, reply: u64) -> Result<Step, RunError> {
         if self.log.turn.answers_again == Some(reply) {
             return self.ask(config, false).await;
@@ -370,7 +370,15 @@ impl Session {
             }
             return self.ask(config, false).await;
         }
-        let answer = turn.answers.concat().trim().to_owned();
+        let said = turn.answers.concat().trim().to_owned();
+        let answer = match &config.options.answer_schema {
+            None => said,
+            Some(schema) => match schema.read(&said) {
+                Ok(json) => json,
+                Err(reason) => return self.send_back_unfit(config, reply, reason).await,
+            },
+        };
+        let turn = &self.log.turn;
         let ended = TurnEnded {
             iterations: turn.iterations,
             calls: turn.made(),

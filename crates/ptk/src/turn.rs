@@ -22,6 +22,8 @@ pub(crate) const ANSWER_NOW: &str = "answer_now";
 pub(crate) const ANSWER_AGAIN: &str = "answer_again";
 /// The key beside it: the file that the answer is about and that was not read.
 pub(crate) const UNREAD: &str = "unread";
+/// The key beside it if the answer does not fit its schema.
+pub(crate) const UNFIT: &str = "unfit";
 
 /// The state of the running turn.
 #[derive(Debug, Clone, Default)]
@@ -58,10 +60,12 @@ pub(crate) struct Turn {
     pub(crate) unusable_then: u32,
     /// Whether the last reply made up a tool's result and nothing else.
     pub(crate) has_made_up: bool,
-    /// The last reply that was sent back because a file was not read for it,
-    /// and all such files.
+    /// The last answer that was sent back, and all files that were not read for
+    /// one.
     pub(crate) answers_again: Option<u64>,
     pub(crate) told_unread: Vec<String>,
+    /// How many answers did not fit their schema.
+    pub(crate) unfit: u32,
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
     pub(crate) finish: Option<FinishReason>,
@@ -136,6 +140,7 @@ impl Turn {
                         self.answers.clear();
                         let path = data.get(UNREAD).and_then(Value::as_str);
                         self.told_unread.extend(path.map(str::to_owned));
+                        self.unfit += u32::from(data.get(UNFIT).is_some());
                     }
                 }
             }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::dialect_name::DialectName;
 use super::shared::{Approve, ConfigArgs, SandboxArgs};
-use crate::engine;
+use crate::{completion, engine};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -18,6 +18,10 @@ pub(crate) struct RunArgs {
     /// Text file whose content is added to the prompt; may be repeated
     #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+
+    /// File with the JSON Schema of the answer, which is then JSON that fits
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) schema: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) session: SessionArgs,
@@ -36,6 +40,7 @@ pub(crate) struct SessionArgs {
         long,
         value_name = "ID",
         env = "PTK_SESSION",
+        add = completion::session(),
         hide_env_values = true,
         help_heading = "Session"
     )]
@@ -64,7 +69,7 @@ pub(crate) struct ChatArgs {
 pub(crate) struct ResumeArgs {
     /// Session, by id or unique prefix [default: the last interrupted one of
     /// this workspace]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: Option<String>,
 
     #[command(flatten)]
@@ -74,7 +79,7 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Session, by id or unique prefix
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: String,
 
     /// Parse calls in this dialect only [default: the session's]
@@ -129,6 +134,7 @@ pub(crate) struct ModelArgs {
         long,
         value_name = "NAME",
         env = "PTK_PROVIDER",
+        add = completion::provider(),
         hide_env_values = true,
         help_heading = "Model"
     )]
@@ -140,6 +146,7 @@ pub(crate) struct ModelArgs {
         long,
         value_name = "NAME",
         env = "PTK_MODEL",
+        add = completion::model(),
         hide_env_values = true,
         help_heading = "Model"
     )]
@@ -222,6 +229,7 @@ pub(crate) struct AgentArgs {
         long,
         value_name = "NAMES",
         env = "PTK_TOOLS",
+        add = completion::tools(),
         hide_env_values = true,
         help_heading = "Tools"
     )]
@@ -358,7 +366,7 @@ pub(crate) struct ScopeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ShowSessionArgs {
     /// Session, by id or unique prefix
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: String,
 
     /// Include the model's reasoning
@@ -383,7 +391,7 @@ pub(crate) struct SearchSessionsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RenameSessionArgs {
     /// Session, by id or unique prefix
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: String,
 
     /// New title; an empty one restores the first prompt
@@ -394,7 +402,7 @@ pub(crate) struct RenameSessionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ForkSessionArgs {
     /// Session, by id or unique prefix; it is not changed
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: String,
 
     /// Number of turns to copy [default: all that have ended]
@@ -409,7 +417,7 @@ pub(crate) struct ForkSessionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportSessionArgs {
     /// Session, by id or unique prefix
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completion::session())]
     pub(crate) session: String,
 
     /// Output format
@@ -449,6 +457,7 @@ pub(crate) struct DeleteSessionsArgs {
     /// Sessions, by id or unique prefix
     #[arg(
         value_name = "ID",
+        add = completion::session(),
         required_unless_present_any = ["older_than", "keep"],
         conflicts_with_all = ["older_than", "keep"]
     )]

@@ -16,8 +16,8 @@ use ptk_protocol::format::DefinitionStyle;
 use serde::Deserialize;
 use tracing_subscriber::filter::Targets;
 
-use crate::engine;
 use crate::input::Source;
+use crate::{completion, engine};
 
 pub(crate) use agent::{
     AgentArgs, ChatArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
@@ -212,6 +212,7 @@ pub(crate) struct ListToolsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ShowToolArgs {
     /// Name of the tool
+    #[arg(add = completion::tool())]
     pub(crate) name: String,
 
     /// Print the definition in the form of native tool APIs
@@ -225,6 +226,7 @@ pub(crate) struct ShowToolArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CallToolArgs {
     /// Name of the tool
+    #[arg(add = completion::tool())]
     pub(crate) name: String,
 
     /// Arguments as `key=value`, or as one JSON object; `-` reads it from stdin
@@ -403,6 +405,7 @@ pub(crate) struct PullModelArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RemoveModelArgs {
     /// Model, as `ptk models list` names it
+    #[arg(add = completion::installed_model())]
     pub(crate) name: String,
 }
 

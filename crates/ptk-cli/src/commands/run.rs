@@ -1,5 +1,6 @@
 //! `ptk run` and `ptk resume`: one turn of a model with tools.
 
+use std::fs;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
 use ptk::store::{Overview, SessionId, SqliteStore, Store as _};
-use ptk::{RunError, RunOptions};
+use ptk::{AnswerSchema, RunError, RunOptions};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -37,9 +38,13 @@ const HINT: Duration = Duration::from_secs(2);
 /// How long to wait for an orderly exit before it is forced.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// The key of the schema of the answer in the settings of a turn.
+const SCHEMA: &str = "schema";
+
 /// The task in a session.
 enum Task {
-    Prompt(String),
+    /// A prompt, and the schema of its answer.
+    Prompt(String, Option<AnswerSchema>),
     Resume,
 }
 
@@ -49,11 +54,13 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
         prompt.push_str("\n\n");
         prompt.push_str(&attachments::of(file)?);
     }
+    let schema = args.schema.as_deref().map(schema).transpose()?;
+    let task = Task::Prompt(prompt, schema);
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let settings = Settings::read(&args.agent.config)?;
         let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
-        work(&args.agent, &settings, handle, Task::Prompt(prompt), out).await
+        work(&args.agent, &settings, handle, task, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
@@ -77,6 +84,14 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
+}
+
+/// The schema of the answer in a file.
+fn schema(path: &Path) -> Result<AnswerSchema> {
+    let name = path.display();
+    let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
+    let schema = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
+    AnswerSchema::new(schema).with_context(|| name.to_string())
 }
 
 /// What is about to go on.
@@ -160,7 +175,7 @@ async fn work(
         Screen::live()
     };
     let given = match task {
-        Task::Prompt(_) => 0,
+        Task::Prompt(..) => 0,
         Task::Resume => handle.given,
     };
     let retention = settings.retention()?;
@@ -185,13 +200,27 @@ async fn work(
     let mut events = agent.ptk.tools().bus().subscribe(filter);
     let mut session = agent.ptk.session(handle.id.clone());
     let cancel = agent.options.cancel.clone();
-    let options = RunOptions {
+    let mut options = RunOptions {
         stay_open: true,
         ..agent.options
     };
+    options.answer_schema = match &task {
+        Task::Prompt(_, schema) => schema.clone(),
+        Task::Resume => {
+            let recorded = handle.settings.get(SCHEMA).cloned();
+            recorded.map(AnswerSchema::new).transpose()?
+        }
+    };
+    if let Some(schema) = options
+        .answer_schema
+        .as_ref()
+        .and_then(AnswerSchema::schema)
+    {
+        options.settings.insert(SCHEMA.to_owned(), schema.clone());
+    }
     let running = tokio::spawn(async move {
         match task {
-            Task::Prompt(prompt) => Some(session.execute(prompt, options).await),
+            Task::Prompt(prompt, _) => Some(session.execute(prompt, options).await),
             Task::Resume => session.resume(options).await,
         }
     });

@@ -405,11 +405,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

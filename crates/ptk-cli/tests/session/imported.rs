@@ -179,7 +179,7 @@ fn what_was_said_stays_and_settings_go() {
             &settings["model"],
             &settings["max_iterations"]
         ),
-        (&Value::Null, &Value::Null, &json!(10)),
+        (&Value::Null, &Value::Null, &json!(50)),
     );
     let tools = settings["tools"].as_array().unwrap();
     assert!(tools.len() > 1, "{settings}");

@@ -14,6 +14,7 @@ mod answering;
 mod caching;
 mod chatting;
 mod choosing;
+mod completing;
 mod copied;
 mod doubting;
 mod events;

@@ -215,3 +215,31 @@ fn what_happens_inside_is_logged_where_that_is_wanted() {
     let wrong = scene.ptk(&["Hello", "--log", "loud=very"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
 }
+
+#[test]
+fn answers_are_json_of_a_schema() {
+    let scene = Scene::new(&[json!("Milk."), json!("{items: ['milk']}")]);
+    let schema = json!({
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": {"type": "string"}}},
+        "required": ["items"],
+    });
+    scene.write("my schema.json", &schema.to_string());
+    let ended = scene
+        .ptk(&["What is due?", "--schema", "my schema.json"])
+        .good();
+    assert_eq!(ended.out, "{\"items\":[\"milk\"]}\n");
+    assert!(
+        ended.err.contains("The answer does not fit the schema"),
+        "{ended:?}"
+    );
+    for (text, why) in [
+        ("{\"type\": \"array\"}", "not the JSON Schema of an object"),
+        ("type: object", "is not JSON"),
+    ] {
+        scene.write("my schema.json", text);
+        let ended = scene.ptk(&["What is due?", "--schema", "my schema.json"]);
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.err.contains(why), "{ended:?}");
+    }
+}

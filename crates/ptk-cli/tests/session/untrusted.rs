@@ -118,7 +118,7 @@ fn an_untrusted_file_widens_nothing_and_the_user_is_told_once() {
     assert_eq!(settings["tools"], json!(["read_file"]));
     assert_eq!(
         (&settings["max_iterations"], &settings["max_tool_calls"]),
-        (&json!(10), &json!(20))
+        (&json!(50), &json!(200))
     );
     assert_eq!(
         (&settings["dialect"], &settings["model"]),

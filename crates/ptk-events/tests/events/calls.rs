@@ -35,13 +35,20 @@ fn only_result(events: &[Arc<Event>]) -> Option<&ToolResult> {
 
 #[test]
 fn the_events_of_a_call_arrive_in_order_with_its_ids_on_one_channel() {
+    for channel in [Channel::Background, Channel::Realtime] {
+        call_on(channel);
+    }
+}
+
+/// Nobody watches the steps: they are in the background.
+fn call_on(channel: Channel) {
     let bus = Bus::new();
     let mut all = bus.subscribe(Filter::all());
     let correlation = Correlation::of_request(RequestId::new())
         .caused_by("call_0")
         .with_call("call_1");
 
-    let scope = bus.call(correlation.clone(), Channel::Background);
+    let scope = bus.call(correlation.clone(), channel);
     scope.requested(Requested {
         tool: "bash".to_owned(),
         arguments: json!({"command": "ls"}),
@@ -72,7 +79,13 @@ fn the_events_of_a_call_arrive_in_order_with_its_ids_on_one_channel() {
         ]
     );
     for event in events {
-        assert_eq!(event.channel, Channel::Background);
+        let is_step = matches!(event.kind, EventKind::ToolStep(_));
+        let expected = if is_step {
+            Channel::Background
+        } else {
+            channel
+        };
+        assert_eq!(event.channel, expected);
         assert_eq!(event.correlation, correlation);
     }
 }

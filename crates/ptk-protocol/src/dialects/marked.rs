@@ -366,6 +366,7 @@ fn calls_of_their_own() -> Vec<Marked> {
                     "<|action_start|> <|plugin|>",
                     "<|action_start|><|plugin|>",
                     "<|action_start|>\n<|plugin|>",
+                    "<|action_start|>",
                 ],
                 &["<|action_end|>"],
             ),

@@ -43,6 +43,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::time::{Instant, interval_at};
+
 pub use capture::Captured;
 pub(crate) use capture::{Capture, StreamPiece};
 pub(crate) use clean::{clean, cleaned, whole_characters};
@@ -56,6 +58,10 @@ use crate::{CallContext, ToolError};
 
 /// How long a program may run by default.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// When the first progress of a running program is reported.
+const FIRST_WORD: Duration = Duration::from_secs(1);
+/// How often progress is reported from then on.
+const NEXT_WORD: Duration = Duration::from_secs(5);
 /// The shells that a command is given to; the first that exists is used.
 const SHELLS: [&str; 3] = ["/bin/bash", "bash", "sh"];
 
@@ -170,8 +176,8 @@ impl Program {
         self
     }
 
-    /// Runs the program to its end. Its output is shown as the call's output
-    /// while it comes; the call's cancellation ends it. Dropping the future
+    /// Runs the program to its end. Its output and how long it runs are shown as
+    /// the call's output while it does; the call's cancellation ends it. Dropping the future
     /// kills it.
     ///
     /// # Errors
@@ -180,9 +186,25 @@ impl Program {
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
         let running = self.start_watched(context).await?;
         let show = |stream, text: &str| context.emit(stream, text);
-        let ended = running.end(context.cancellation(), Some(&show)).await;
+        let ended = running.end(context.cancellation(), Some(&show));
+        let ended = told_now_and_then(context, ended).await;
         context.leave_layers();
         Ok(ended)
+    }
+}
+
+/// Reports progress while a program runs.
+async fn told_now_and_then<T>(context: &CallContext, run: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let mut beat = interval_at(started + FIRST_WORD, NEXT_WORD);
+    tokio::pin!(run);
+    loop {
+        tokio::select! {
+            ended = &mut run => return ended,
+            _ = beat.tick() => {
+                context.progress(&format!("running for {} s", started.elapsed().as_secs()));
+            }
+        }
     }
 }
 

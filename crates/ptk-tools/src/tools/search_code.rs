@@ -7,16 +7,14 @@
 
 use std::cmp::Reverse;
 
-use bstr::ByteSlice as _;
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ptk_protocol::ToolResult;
-use ptk_protocol::snippet::Snippet;
 use ptk_sandbox::walk::IgnoreRules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::search::collect::{Line, Window};
+use super::search::collect::Window;
 use super::search::content::Query;
 use super::search::files::{MAX_PAGE, WalkOutcome};
 use super::search::matches::{Counted, Matched, Search, Worth};
@@ -336,12 +334,7 @@ fn page(
         let Ok(excerpt) = search.excerpt(counted, &file.path, window, AROUND) else {
             continue;
         };
-        let path = search
-            .context
-            .workspace()
-            .root()
-            .join(file.path.to_path_lossy());
-        let shown = written(&path.to_string_lossy(), &excerpt.lines);
+        let shown = search.snippets(&file.path, &excerpt.lines);
         let size: usize = shown.iter().map(String::len).sum();
         if size > room && !snippets.is_empty() {
             break;
@@ -366,15 +359,4 @@ fn all_of_them(args: &SearchCodeArgs) -> String {
         "At most {PER_FILE} matches of a file are shown. For all of them: \
          grep(pattern={pattern}{literal})"
     )
-}
-
-/// Lines that follow each other, as one snippet each.
-fn written(path: &str, lines: &[Line]) -> Vec<String> {
-    let runs = lines.chunk_by(|before, line| line.number == before.number + 1);
-    runs.filter_map(|run| {
-        let code: Vec<&str> = run.iter().map(|line| line.text.as_str()).collect();
-        let first = run.first()?.number;
-        Some(Snippet::new(path, first, code.join("\n")).to_string())
-    })
-    .collect()
 }

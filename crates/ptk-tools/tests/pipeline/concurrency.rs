@@ -11,6 +11,7 @@ use super::{Fixture, request};
 async fn a_thousand_calls_at_once_lose_no_event() {
     let bus = Bus::with_capacity(Capacities {
         realtime: 20_000,
+        background: 20_000,
         ..Capacities::default()
     });
     let mut events = bus.subscribe(Filter::all());

@@ -29,6 +29,7 @@ mod replaying;
 mod resuming;
 mod scene;
 mod stopping;
+mod structured;
 mod unread;
 mod viewing;
 mod windows;

@@ -21,7 +21,6 @@ use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::{Instant, interval_at};
 
 pub use output::{BashKill, BashOutput};
 pub(crate) use result::left_out;
@@ -41,12 +40,8 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 pub const JOB_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How many characters of the model's description of a command are shown.
 const MAX_SAID: usize = 120;
-/// When the first progress of a running command is reported.
-const FIRST_WORD: Duration = Duration::from_secs(1);
 /// Shells that read a plain command line alike.
 const COMMON_SHELLS: [&str; 3] = ["bash", "sh", "dash"];
-/// How often progress is reported from then on.
-const NEXT_WORD: Duration = Duration::from_secs(5);
 
 /// The tool `bash`.
 #[derive(Debug, Clone)]
@@ -285,21 +280,6 @@ impl Bash {
     }
 }
 
-/// Reports progress while a command runs.
-async fn told_now_and_then<T>(context: &CallContext, run: impl Future<Output = T>) -> T {
-    let started = Instant::now();
-    let mut beat = interval_at(started + FIRST_WORD, NEXT_WORD);
-    tokio::pin!(run);
-    loop {
-        tokio::select! {
-            ended = &mut run => return ended,
-            _ = beat.tick() => {
-                context.progress(&format!("running for {} s", started.elapsed().as_secs()));
-            }
-        }
-    }
-}
-
 impl TypedTool for Bash {
     type Args = BashArgs;
     type Output = Fields;
@@ -346,7 +326,7 @@ impl TypedTool for Bash {
         }
         let Time { limit, note } = args.time();
         let program = self.program(&args, folder).timeout(limit);
-        let ended = told_now_and_then(context, program.run(context)).await?;
+        let ended = program.run(context).await?;
         result::of(&ended, limit, note, self.nonzero)
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::{GrepArgs, GrepOutput};
+use crate::SnippetFormat;
 use crate::tools::search::collect::{Line, Window};
 use crate::tools::search::files::{MAX_PAGE, WalkOutcome, not_utf8};
 use crate::tools::search::matches::{Counted, Matched, Search};
@@ -130,10 +131,14 @@ impl Page<'_> {
             // show any more.
             let Ok(excerpt) = excerpt else { continue };
             self.search.note_read(&file.path, &excerpt);
-            if around > 0 && !matches.is_empty() {
-                matches.push("--".to_owned());
-            }
-            let shown = render(&file.path, &excerpt.lines, around > 0);
+            let shown = if self.search.context.snippet_format() == SnippetFormat::Always {
+                self.search.snippets(&file.path, &excerpt.lines)
+            } else {
+                if around > 0 && !matches.is_empty() {
+                    matches.push("--".to_owned());
+                }
+                render(&file.path, &excerpt.lines, around > 0)
+            };
             let size: usize = shown.iter().map(|line| line.len() + 4).sum();
             room = room.saturating_sub(size);
             matches.extend(shown);

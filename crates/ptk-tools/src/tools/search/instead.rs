@@ -88,21 +88,31 @@ async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
     misspelt(context, name).await
 }
 
-/// Names files whose name is like this one: `readme.md`, `mian.rs`.
+/// Names files whose name is like this one, with the same end: `readme.md`,
+/// `mian.rs`.
 async fn misspelt(context: &CallContext, name: &str) -> Option<String> {
-    let found = find(context, ".".to_owned(), None, MAX_COMPARED).await?;
-    let name_of = |path: &str| Some(Path::new(path).file_name()?.to_str()?.to_owned());
-    let names: Vec<String> = found
-        .files
-        .iter()
-        .filter_map(|path| name_of(path))
-        .collect();
-    let near = suggest::nearest(name, names.iter().map(String::as_str))?;
-    let files = found.files.iter();
-    let files = files.filter(|path| name_of(path).as_deref() == Some(near));
-    let files: Vec<&str> = files.take(MAX_ELSEWHERE).map(String::as_str).collect();
+    let pattern = format!("**/*{}", globset::escape(end_of(name)));
+    let found = find(context, ".".to_owned(), Some(pattern), MAX_COMPARED).await?;
+    let files = || found.files.iter().map(String::as_str);
+    let near = suggest::nearest(stem_of(name), files().map(stem_of))?;
+    let files = files().filter(|path| stem_of(path) == near);
+    let files: Vec<&str> = files.take(MAX_ELSEWHERE).collect();
     let one_of = if files.len() == 1 { "" } else { "one of: " };
     Some(format!("Did you mean {one_of}{}?", files.join(", ")))
+}
+
+/// The name of a file without what stands behind its last dot.
+fn stem_of(path: &str) -> &str {
+    let stem = Path::new(path).file_stem();
+    stem.and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// The last dot of a name and what stands behind it; empty without one.
+fn end_of(name: &str) -> &str {
+    let end = Path::new(name).extension().and_then(|end| end.to_str());
+    end.map_or("", |end| {
+        name.get(name.len() - end.len() - 1..).unwrap_or_default()
+    })
 }
 
 /// The only file that a path which leads nowhere can mean: its last names are

@@ -11,6 +11,7 @@ use bstr::ByteSlice as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::Searcher;
 use ptk_events::OutputStream;
+use ptk_protocol::snippet::Snippet;
 use ptk_sandbox::walk::{IgnoreRules, LeftOut, Visitor, Walk, WalkEntry, WalkOptions};
 use ptk_sandbox::{Fingerprint, Kind, Place};
 
@@ -164,6 +165,21 @@ impl Search<'_> {
             taken: lines.taken,
             read,
         })
+    }
+
+    /// Lines of a file in the snippet format: those that follow each other as one
+    /// snippet each.
+    pub(crate) fn snippets(&self, path: &[u8], lines: &[Line]) -> Vec<String> {
+        let root = self.context.workspace().root();
+        let path = root.join(path.to_path_lossy());
+        let path = path.to_string_lossy();
+        let runs = lines.chunk_by(|before, line| line.number == before.number + 1);
+        runs.filter_map(|run| {
+            let code: Vec<&str> = run.iter().map(|line| line.text.as_str()).collect();
+            let first = run.first()?.number;
+            Some(Snippet::new(&*path, first, code.join("\n")).to_string())
+        })
+        .collect()
     }
 
     /// Remembers that the lines of an excerpt were shown. A name that no

@@ -131,7 +131,11 @@ impl TagReader {
     ) -> Option<Step> {
         let marks = [&[self.param_open()], self.close.as_slice()].concat();
         let found = leading_name(rest).map(|(name, behind)| (name, behind.trim_start()));
-        let Some((name, behind)) = found.filter(|(name, _)| input.declares(name)) else {
+        // Behind a name that no tool has, an argument has to follow.
+        let is_meant = |(name, behind): &(&str, &str)| {
+            input.declares(name) || !matches!(mark_at(behind, &marks[..1]), MarkAt::None)
+        };
+        let Some((name, behind)) = found.filter(is_meant) else {
             return Some(out.refuse(Refusal::NoName));
         };
         match mark_at(behind, &marks) {
