@@ -439,13 +439,12 @@ impl Permissions {
                 "there was no answer within {} s",
                 self.patience.as_secs()
             )),
-            Ok(Decision::Allow) => Permit::Allowed(None),
             Ok(Decision::AllowForSession) => self.agreed(&request, &rules),
             Ok(Decision::AllowEdits) if is_edit => {
                 self.has_all_edits.store(true, Ordering::Relaxed);
                 Permit::Allowed(Some(ALL_EDITS.to_owned()))
             }
-            Ok(Decision::AllowEdits) => Permit::Allowed(None),
+            Ok(Decision::Allow | Decision::AllowEdits) => Permit::Allowed(None),
             Ok(Decision::AllowAlways) => {
                 let is_kept = !rules.is_empty() && request.missing.is_none();
                 if let Some(keeper) = self.keeper.as_ref().filter(|_| is_kept) {

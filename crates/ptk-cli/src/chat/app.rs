@@ -575,7 +575,7 @@ impl App {
         };
         match key.code {
             KeyCode::Enter => match self.picked {
-                Some(Answer::Because) => self.focus = Focus::Word,
+                Some(Answer::Because) => self.open_reason(),
                 Some(picked) => self.answer(picked.decision(), now),
                 None => self.flash = Some("Press one of the letters.".to_owned()),
             },
@@ -625,7 +625,7 @@ impl App {
         if let (Some(meant), None) = (meant, typed) {
             self.unpick();
             if *meant == Answer::Because {
-                self.focus = Focus::Word;
+                self.open_reason();
             } else {
                 self.picked = Some(*meant);
                 self.picked_at = Some(now);
@@ -639,6 +639,11 @@ impl App {
             self.editor_key(KeyEvent::new(letter, KeyModifiers::NONE));
         }
         self.editor_key(key)
+    }
+
+    fn open_reason(&mut self) {
+        self.word.take();
+        self.focus = Focus::Word;
     }
 
     fn word_key(&mut self, key: KeyEvent, now: Instant) {

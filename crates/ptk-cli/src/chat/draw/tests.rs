@@ -314,6 +314,8 @@ fn a_no_can_have_a_word_to_the_model() {
     let mut stage = Stage::new(80, 24);
     let mut answered = stage.asks(write_question());
     stage.now += LATER;
+    stage.types("wwrong");
+    stage.key(KeyCode::Esc);
     stage.types("wuse the other file");
     insta::assert_snapshot!(stage.screen());
     stage.key(KeyCode::Enter);
