@@ -57,8 +57,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     chat.types("\t")?;
     chat.shows("to answer")?;
     chat.types("\ty")?;
-    chat.shows("[Enter]")?;
-    chat.types("\r")?;
     chat.shows("Both say 1.4.2")?;
     chat.types("\u{f}")?;
     chat.shows("new_string")?;

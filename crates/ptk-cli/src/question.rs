@@ -32,6 +32,8 @@ pub(crate) struct Question {
     /// The rules that would allow it, and similar calls. Empty if only this
     /// call may be allowed.
     pub(crate) rules: String,
+    /// Whether all edits of this session may be allowed.
+    pub(crate) is_edit: bool,
     /// Whether the sandbox cannot fully protect from it.
     pub(crate) is_unprotected: bool,
 }
@@ -76,6 +78,7 @@ impl Question {
                 .chain(note.map(str::to_owned))
                 .collect(),
             rules: in_line(&rules.join(", ")),
+            is_edit: request.is_edit,
             is_unprotected: request.unprotected.is_some(),
         }
     }
@@ -97,6 +100,7 @@ impl Question {
             warnings: Vec::new(),
             remarks: more.into_iter().collect(),
             rules: String::new(),
+            is_edit: false,
             is_unprotected: false,
         }
     }

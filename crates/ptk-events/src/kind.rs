@@ -49,8 +49,8 @@ pub enum EventKind {
         /// The iterations and calls of the run.
         metadata: RunMetadata,
     },
-    /// The conversation no longer fits: from now on the model is not shown its
-    /// beginning.
+    /// From now on the model is not shown the beginning of the conversation: it
+    /// no longer fits, or the user wants room.
     Compacted {
         /// What stands in its place.
         way: CompactionWay,

@@ -97,6 +97,8 @@ pub struct ApprovalRequest<'a> {
     /// The rules that would allow this call, and others like it. Empty where
     /// only this one call should be approved.
     pub rules: &'a [Rule],
+    /// Whether [`Decision::AllowEdits`] covers this call.
+    pub is_edit: bool,
     /// The rule that requires the question, if there is one.
     pub because: Option<&'a Entry>,
     /// The protections from its programs, where the machine cannot provide all
@@ -128,6 +130,11 @@ pub enum Decision {
     /// It may run, and so may whatever the proposed rules cover, until the
     /// session ends.
     AllowForSession,
+    /// It may run, and so may every other call of `write_file` and `edit`, until
+    /// the session ends. Commands are not covered, nor is what a rule is about,
+    /// nor files that take effect outside the sandbox. For a call that is not
+    /// such an edit, it is an approval for this once.
+    AllowEdits,
     /// It may run, and so may whatever the proposed rules cover, for good: the
     /// rules are written down. Without protections it is for the session only.
     AllowAlways,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::sync::Semaphore;
 use crate::call::Call;
 use crate::declaration::Mode;
 use crate::proposal;
-use crate::rules::{Entry, Rules, Verdict};
+use crate::rules::{Entry, Rules, Verdict, WRITERS};
 use crate::signature::Signature;
 use crate::{ApprovalRequest, Approver, Decision, Rule};
 use crate::{Effects, Plan};
@@ -25,6 +26,9 @@ const MAX_DENIED: usize = 10_000;
 /// What a model may do about a denial.
 const INSTEAD: &str =
     "Do not try it again in another way. Say what you wanted to do and why, or go on without it.";
+
+/// Why an edit runs after [`Decision::AllowEdits`].
+const ALL_EDITS: &str = "all edits (this session)";
 
 /// Stores what was approved for good.
 pub trait RuleStore: Send + Sync {
@@ -55,6 +59,8 @@ pub struct Permissions {
     /// What was approved for this session without protections that the machine
     /// does not have. No other rule allows that.
     unprotected: Mutex<Rules>,
+    /// Whether all edits are approved for this session.
+    has_all_edits: AtomicBool,
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
     questions: Semaphore,
@@ -147,6 +153,7 @@ impl Permissions {
             guarded: Vec::new(),
             rules: Mutex::default(),
             unprotected: Mutex::default(),
+            has_all_edits: AtomicBool::new(false),
             denied: Mutex::default(),
             questions: Semaphore::new(1),
         }
@@ -350,12 +357,16 @@ impl Permissions {
             _ if changes && self.mode == Mode::Deny => {
                 Some(denied("calls that change something are refused here"))
             }
+            _ if call.plan.changes_nothing => Some(Permit::Allowed(None)),
             (_, Some(missing)) if !missing.is_open || self.mode != Mode::Ask => Some(
                 Permit::Refused(Refusal::Unprotected(missing.protections.clone())),
             ),
             _ if request.is_doubted => self.denied_before(request),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
             (Verdict::Open, None) if !changes => Some(Permit::Allowed(None)),
+            (Verdict::Open, None) if self.covers_edit(call) => {
+                Some(Permit::Allowed(Some(ALL_EDITS.to_owned())))
+            }
             (Verdict::Open, None) if self.mode == Mode::Auto => {
                 let unnamed = self.lock().unnamed_for_later(call);
                 Some(unnamed.map_or(Permit::Allowed(None), |(path, known)| {
@@ -368,6 +379,22 @@ impl Permissions {
             }
             _ => self.denied_before(request),
         }
+    }
+
+    /// Whether the call is an edit, and all edits are approved.
+    fn covers_edit(&self, call: &Call<'_>) -> bool {
+        self.has_all_edits.load(Ordering::Relaxed) && self.is_edit(call)
+    }
+
+    /// Whether [`Decision::AllowEdits`] covers the call: a call of a tool that
+    /// writes what it is told into a file, with nothing to be warned of.
+    fn is_edit(&self, call: &Call<'_>) -> bool {
+        let plan = call.plan;
+        WRITERS.contains(&call.tool)
+            && plan.command.is_none()
+            && plan.warnings.is_empty()
+            && !plan.writes.is_empty()
+            && self.lock().unnamed_for_later(call).is_none()
     }
 
     fn denied_before(&self, request: &PermissionRequest<'_>) -> Option<Permit> {
@@ -395,12 +422,14 @@ impl Permissions {
         // And a doubt is about one call.
         let may_last = because.is_none() && !request.is_doubted;
         let rules = if may_last { rules } else { Vec::new() };
+        let is_edit = may_last && self.is_edit(call);
         let question = ApprovalRequest {
             tool: request.tool,
             args: request.args,
             effects: request.effects,
             plan: request.plan,
             rules: &rules,
+            is_edit,
             because: because.as_ref(),
             unprotected: request.missing.map(|missing| missing.protections),
         };
@@ -410,8 +439,12 @@ impl Permissions {
                 "there was no answer within {} s",
                 self.patience.as_secs()
             )),
-            Ok(Decision::Allow) => Permit::Allowed(None),
             Ok(Decision::AllowForSession) => self.agreed(&request, &rules),
+            Ok(Decision::AllowEdits) if is_edit => {
+                self.has_all_edits.store(true, Ordering::Relaxed);
+                Permit::Allowed(Some(ALL_EDITS.to_owned()))
+            }
+            Ok(Decision::Allow | Decision::AllowEdits) => Permit::Allowed(None),
             Ok(Decision::AllowAlways) => {
                 let is_kept = !rules.is_empty() && request.missing.is_none();
                 if let Some(keeper) = self.keeper.as_ref().filter(|_| is_kept) {

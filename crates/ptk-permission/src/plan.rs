@@ -34,6 +34,10 @@ pub struct Plan {
     /// What an approver should know, such as how many files are deleted. A call
     /// with warnings is never approved for more than once.
     pub warnings: Vec<String>,
+    /// Whether the files hold already what would be written. Such a call needs
+    /// no approval. A tool that says so has to fail if that is no longer true
+    /// when it runs, and must not say so of a file that is not to be shown.
+    pub changes_nothing: bool,
     /// What a person sees before the decision, such as a diff.
     pub summary: String,
 }

@@ -76,7 +76,7 @@ pub(super) enum Verdict {
 /// Tools that write whatever they are told into a file: a rule that allows them
 /// allows a command to write there, too. Another tool may well be allowed to
 /// change a file only in its own way.
-const WRITERS: [&str; 2] = ["write_file", "edit"];
+pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
 
 /// All rules in force.
 #[derive(Debug, Clone, Default)]

@@ -31,7 +31,7 @@ pub struct ContextUse {
     pub instructions: u64,
     /// The tools, in the instructions or beside the messages.
     pub tools: u64,
-    /// Messages of the user.
+    /// Messages of the user, and what the user has run by hand.
     pub people: u64,
     /// Messages of the model, its calls included.
     pub model: u64,
@@ -67,6 +67,7 @@ impl ContextUse {
                 (Content::Reply(_), Message::Assistant { .. }) => &mut self.model,
                 (Content::Reply(_), _) => &mut self.results,
                 (Content::Summary(_), _) => &mut self.summary,
+                (Content::RanByHand(_), _) => &mut self.people,
                 (Content::Message(said), _) => match said.role {
                     Role::User => &mut self.people,
                     Role::Assistant => &mut self.model,

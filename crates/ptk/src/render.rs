@@ -17,8 +17,7 @@ use crate::engine::TurnConfig;
 use crate::turn::is_fault;
 
 /// The notice in the place of what was left out.
-pub(crate) const LEFT_OUT: &str =
-    "The beginning of this conversation was left out, because it no longer fits.";
+pub(crate) const LEFT_OUT: &str = "The beginning of this conversation was left out, to make room.";
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
@@ -85,6 +84,11 @@ impl<'a> Renderer<'a> {
             }
             Content::Rejected(text) => vec![self.note(text)],
             Content::Summary(text) => vec![self.note(&summary(text))],
+            Content::RanByHand(text) => {
+                // It quotes what a program has printed.
+                let text = self.config.prompt.formatter.break_marks(text);
+                vec![Message::user(text)]
+            }
             _ => Vec::new(),
         }
     }

@@ -113,6 +113,7 @@ impl Session {
             Content::Message(message) => {
                 message.role == ptk_protocol::Role::System && message.content.contains(path)
             }
+            Content::RanByHand(text) => text.contains(path),
             _ => false,
         })
     }

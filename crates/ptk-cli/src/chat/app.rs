@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
+use ptk::ContextUse;
 use ptk::events::{Delivery, EventKind};
 use ptk::tools::Decision;
 use ptk::view::{CallView, Conversation, Item, ItemKind};
@@ -26,6 +27,11 @@ use crate::question::{Question, refused};
 const UNREAD: Duration = Duration::from_millis(600);
 /// The time in which a second Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(2);
+/// How long a letter that chooses an answer waits before it counts: a user who
+/// is typing a text has pressed the next key by then.
+const SETTLING: Duration = Duration::from_millis(250);
+/// The message while something is being stopped.
+const STOPPING: &str = "Stopping. Ctrl-C once more leaves.";
 /// The most bytes of a prompt that the history keeps in full.
 const MAX_REMEMBERED: usize = 20_000;
 /// How many lines a page of a question scrolls.
@@ -48,6 +54,8 @@ pub(crate) enum Action {
     Redraw,
     /// Suspends the chat to the shell.
     Suspend,
+    /// Opens the prompt in the user's own editor.
+    Compose,
     /// Ends the chat.
     Quit,
 }
@@ -67,6 +75,8 @@ pub(crate) enum Focus {
 pub(crate) enum Answer {
     Once,
     Session,
+    /// This edit, and all others of this session.
+    Edits,
     Always,
     No,
     /// No, with a message to the model.
@@ -80,6 +90,9 @@ impl Answer {
         if question.has_session() {
             answers.push(Self::Session);
         }
+        if question.is_edit {
+            answers.push(Self::Edits);
+        }
         if question.has_always() {
             answers.push(Self::Always);
         }
@@ -91,6 +104,7 @@ impl Answer {
         match self {
             Self::Once => 'y',
             Self::Session => 's',
+            Self::Edits => 'e',
             Self::Always => 'a',
             Self::No => 'n',
             Self::Because => 'w',
@@ -101,6 +115,7 @@ impl Answer {
         match self {
             Self::Once => Decision::Allow,
             Self::Session => Decision::AllowForSession,
+            Self::Edits => Decision::AllowEdits,
             Self::Always => Decision::AllowAlways,
             Self::No | Self::Because => refused(""),
         }
@@ -112,6 +127,8 @@ impl Answer {
 pub(crate) struct Status {
     pub(crate) model: String,
     pub(crate) workspace: String,
+    /// The use of the model's context window, once it was measured.
+    pub(crate) context: Option<ContextUse>,
     /// A remark about what is running, beside the conversation.
     pub(crate) remark: Option<String>,
 }
@@ -142,6 +159,8 @@ pub(crate) struct App {
     pub(crate) word: Editor,
     /// The answer that is selected, but not given yet.
     pub(crate) picked: Option<Answer>,
+    /// When a letter selected it. It is given once it is settled.
+    picked_at: Option<Instant>,
     /// The first visible line of the question.
     pub(crate) question_top: usize,
     pub(crate) overlay: Option<Overlay>,
@@ -149,6 +168,8 @@ pub(crate) struct App {
     pub(crate) offer: Option<Offer>,
     /// Prompts to send when the turn has ended.
     pub(crate) queue: VecDeque<String>,
+    /// Prompts that are to be kept for later chats.
+    pub(crate) to_keep: Vec<String>,
     /// The items that are expanded.
     pub(crate) open: HashSet<u64>,
     /// The item that is selected.
@@ -164,10 +185,16 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(conversation: Conversation, files: Files) -> Self {
+    /// The chat about a conversation. `history` are prompts of earlier chats.
+    pub(crate) fn new(conversation: Conversation, files: Files, history: &[String]) -> Self {
         let mut editor = Editor::default();
+        for text in history {
+            editor.remember(text);
+        }
         for item in conversation.items() {
-            if let ItemKind::Prompt(text) = &item.kind {
+            if let ItemKind::Prompt(text) = &item.kind
+                && !history.contains(text)
+            {
                 editor.remember(text);
             }
         }
@@ -185,11 +212,13 @@ impl App {
             focus: Focus::Editor,
             word: Editor::default(),
             picked: None,
+            picked_at: None,
             question_top: 0,
             overlay: None,
             search: None,
             offer: None,
             queue: VecDeque::new(),
+            to_keep: Vec::new(),
             open,
             chosen: None,
             status: Status::default(),
@@ -227,7 +256,7 @@ impl App {
         self.question_body = None;
         self.is_question_seen = false;
         self.question_top = 0;
-        self.picked = None;
+        self.unpick();
         self.word.take();
         // A user who is typing is not interrupted.
         self.focus = if self.questions.is_empty() || !self.editor.is_empty() {
@@ -261,12 +290,51 @@ impl App {
         before != self.questions.len()
     }
 
+    /// Gives the answer that a letter has selected, unless more was typed since.
+    /// Returns whether it did.
+    pub(crate) fn settle(&mut self, now: Instant) -> bool {
+        let is_settled = |at: Instant| now.duration_since(at) >= SETTLING;
+        match self.picked {
+            Some(picked) if self.picked_at.is_some_and(is_settled) => {
+                self.answer(picked.decision(), now);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn unpick(&mut self) {
+        self.picked = None;
+        self.picked_at = None;
+    }
+
     fn answer(&mut self, decision: Decision, now: Instant) {
         if let Some(asked) = self.questions.pop_front() {
             asked.answer(decision);
         }
         self.answered_at = Some(now);
         self.open_question();
+    }
+
+    /// Records that what was running has ended.
+    pub(crate) fn ended(&mut self) {
+        self.busy_since = None;
+        self.flash.take_if(|flash| flash == STOPPING);
+    }
+
+    /// Offers the files that were found since the `@` was typed.
+    pub(crate) fn files_found(&mut self) {
+        if self.focus != Focus::Editor || !self.editor.word().0.starts_with('@') {
+            return;
+        }
+        let chosen = self.offer.as_ref();
+        let chosen = chosen.and_then(|offer| offer.candidates.get(offer.chosen));
+        let chosen = chosen.map(|chosen| chosen.text.clone());
+        self.offer_completions();
+        if let (Some(offer), Some(chosen)) = (&mut self.offer, chosen) {
+            let at = offer.candidates.iter().position(|it| it.text == chosen);
+            offer.chosen = at.unwrap_or(0);
+        }
     }
 
     /// Whether something is running that can be stopped.
@@ -387,7 +455,7 @@ impl App {
     /// so that none is sent by accident.
     fn stop(&mut self) -> Vec<Action> {
         self.take_back_queue();
-        self.flash = Some("Stopping. Ctrl-C once more leaves.".to_owned());
+        self.flash = Some(STOPPING.to_owned());
         vec![Action::Stop]
     }
 
@@ -507,17 +575,24 @@ impl App {
         };
         match key.code {
             KeyCode::Enter => match self.picked {
-                Some(Answer::Because) => self.focus = Focus::Word,
+                Some(Answer::Because) => self.open_reason(),
                 Some(picked) => self.answer(picked.decision(), now),
-                None => self.flash = Some("Choose with a letter or ← →, then Enter.".to_owned()),
+                None => self.flash = Some("Press one of the letters.".to_owned()),
             },
-            KeyCode::Right => self.picked = step(1),
-            KeyCode::Left => self.picked = step(answers.len().saturating_sub(1)),
+            KeyCode::Right | KeyCode::Left => {
+                let by = match key.code {
+                    KeyCode::Right => 1,
+                    _ => answers.len().saturating_sub(1),
+                };
+                let next = step(by);
+                self.unpick();
+                self.picked = next;
+            }
             KeyCode::Tab | KeyCode::Esc => {
                 self.focus = Focus::Editor;
-                self.picked = None;
+                self.unpick();
             }
-            KeyCode::Char(c) => return self.letter(c, key, &answers),
+            KeyCode::Char(c) => return self.letter(c, key, &answers, now),
             _ => {}
         }
         Vec::new()
@@ -542,20 +617,33 @@ impl App {
 
     /// Selects an answer by its letter. If the user types on, it is text for
     /// the editor.
-    fn letter(&mut self, c: char, key: KeyEvent, answers: &[Answer]) -> Vec<Action> {
+    fn letter(&mut self, c: char, key: KeyEvent, answers: &[Answer], now: Instant) -> Vec<Action> {
         let meant = answers
             .iter()
             .find(|it| it.letter() == c.to_ascii_lowercase());
-        if let (Some(meant), None) = (meant, self.picked) {
-            self.picked = Some(*meant);
+        let typed = self.picked.filter(|_| self.picked_at.is_some());
+        if let (Some(meant), None) = (meant, typed) {
+            self.unpick();
+            if *meant == Answer::Because {
+                self.open_reason();
+            } else {
+                self.picked = Some(*meant);
+                self.picked_at = Some(now);
+            }
             return Vec::new();
         }
         self.focus = Focus::Editor;
-        if let Some(picked) = self.picked.take() {
-            let letter = KeyCode::Char(picked.letter());
+        self.unpick();
+        if let Some(typed) = typed {
+            let letter = KeyCode::Char(typed.letter());
             self.editor_key(KeyEvent::new(letter, KeyModifiers::NONE));
         }
         self.editor_key(key)
+    }
+
+    fn open_reason(&mut self) {
+        self.word.take();
+        self.focus = Focus::Word;
     }
 
     fn word_key(&mut self, key: KeyEvent, now: Instant) {
@@ -582,6 +670,7 @@ impl App {
         match key.code {
             KeyCode::Enter if !wants_line => return self.enter(),
             KeyCode::Char('d') if ctrl && self.editor.is_empty() => return vec![Action::Quit],
+            KeyCode::Char('g') if ctrl => return vec![Action::Compose],
             KeyCode::Esc if self.is_busy() => return self.stop(),
             KeyCode::Esc => self.chosen = None,
             KeyCode::Tab if !self.questions.is_empty() => {
@@ -635,10 +724,14 @@ impl App {
     }
 
     fn complete(&mut self) {
-        let (word, is_first) = self.editor.word();
-        if word == "@" {
+        if self.editor.word().0 == "@" {
             self.files.look();
         }
+        self.offer_completions();
+    }
+
+    fn offer_completions(&mut self) {
+        let (word, is_first) = self.editor.word();
         let candidates = complete::candidates(&word, is_first, &self.files);
         self.offer = (!candidates.is_empty()).then_some(Offer {
             candidates,
@@ -696,7 +789,19 @@ impl App {
         let whole = self.editor.take();
         // A prompt that is too long to edit is not kept in full.
         let is_short = whole.len() <= MAX_REMEMBERED;
-        self.editor.remember(if is_short { &whole } else { &shown });
+        let kept = if is_short { whole } else { shown };
+        self.editor.remember(&kept);
+        // As in shells, a space before a text keeps it out of the history.
+        if !kept.starts_with(' ') {
+            self.to_keep.push(kept);
+        }
+    }
+
+    /// Puts a text that was written elsewhere into the editor.
+    pub(crate) fn composed(&mut self, text: &str) {
+        self.editor.take();
+        self.editor.set(text);
+        self.offer = None;
     }
 
     /// Moves queued prompts back into the editor.

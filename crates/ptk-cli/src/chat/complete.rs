@@ -7,6 +7,7 @@ use fuzzy_matcher::FuzzyMatcher as _;
 use fuzzy_matcher::skim::SkimMatcherV2;
 use ptk_sandbox::walk::{IgnoreRules, Visitor, Walk, WalkEntry, WalkOptions};
 use ptk_sandbox::{Kind, Workspace};
+use tokio::sync::Notify;
 
 use super::command;
 
@@ -28,6 +29,8 @@ pub(crate) struct Candidate {
 pub(crate) struct Files {
     root: PathBuf,
     names: Arc<Mutex<Arc<Vec<String>>>>,
+    /// Notified when the files were listed.
+    found: Arc<Notify>,
 }
 
 impl Files {
@@ -35,6 +38,7 @@ impl Files {
         Self {
             root,
             names: Arc::default(),
+            found: Arc::default(),
         }
     }
 
@@ -44,7 +48,13 @@ impl Files {
         std::thread::spawn(move || {
             let found = walk(&files.root);
             *files.names.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+            files.found.notify_one();
         });
+    }
+
+    /// Waits until the files were listed.
+    pub(crate) async fn found(&self) {
+        self.found.notified().await;
     }
 
     fn names(&self) -> Arc<Vec<String>> {

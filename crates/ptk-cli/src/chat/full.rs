@@ -23,11 +23,14 @@ use ptk::view::{Conversation, Item, ItemKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::app::{Action, App};
 use super::complete::Files;
+use super::compose::Draft;
 use super::desk::Asked;
 use super::draw::{self, Light};
+use super::history::PromptHistory;
 use super::host::{Done, Host, News, QuestionTarget, unwritten};
 use super::orders::{self, Told};
 use super::overlay::Overlay;
@@ -47,6 +50,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 /// How long to wait for an orderly exit before it is forced.
 const GRACE: Duration = Duration::from_secs(2);
+/// The columns beside a text in the message line.
+const FLASH_MARGIN: usize = 4;
 /// How many items at the end may already show the failure of a turn.
 const LAST: usize = 3;
 /// How long events are handled before the next key is checked.
@@ -71,7 +76,11 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     files.look();
     // Loads the syntax definitions before the first code is shown.
     std::thread::spawn(code::prepare);
-    let mut app = App::new(conversation, files);
+    let history = PromptHistory::of_user();
+    if !is_open && !conversation.items().is_empty() {
+        host.measure().await;
+    }
+    let mut app = App::new(conversation, files, &history.read());
     tell_place(&mut app, &host);
     for note in host.agent.notes.clone() {
         app.conversation.note(note);
@@ -86,6 +95,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
         host,
         asked,
         leaving,
+        history,
         prompt: None,
         is_coloured: is_coloured(),
         has_mouse: true,
@@ -111,6 +121,7 @@ fn is_coloured() -> bool {
 fn tell_place(app: &mut App, host: &Host) {
     app.status.model.clone_from(&host.agent.model);
     app.status.workspace = short_path(host.tools().workspace().root());
+    app.status.context = host.context;
 }
 
 /// The terminal, while the chat has taken it over.
@@ -162,6 +173,11 @@ impl ScreenSession {
             use rustix::process::{Signal, getpid, kill_process};
             kill_process(getpid(), Signal::TSTP)?;
         }
+        self.resume(has_mouse)
+    }
+
+    /// Takes the terminal over again.
+    fn resume(&mut self, has_mouse: bool) -> Result<()> {
         enter(self.is_enhanced, has_mouse)?;
         self.terminal.clear()?;
         Ok(())
@@ -216,6 +232,7 @@ struct Chat {
     host: Host,
     asked: UnboundedReceiver<Asked>,
     leaving: UnboundedReceiver<Interrupt>,
+    history: PromptHistory,
     /// The last prompt.
     prompt: Option<String>,
     is_coloured: bool,
@@ -225,6 +242,8 @@ struct Chat {
 /// Whether the chat continues.
 enum Next {
     Go,
+    /// The prompt is to be opened in the user's own editor.
+    Compose,
     Leave(Exit),
 }
 
@@ -250,8 +269,21 @@ impl Chat {
                         // The terminal is gone.
                         return Ok(Exit::Interrupted);
                     };
-                    if let Next::Leave(exit) = self.input(&event?, paper).await? {
-                        return Ok(exit);
+                    match self.input(&event?, paper).await? {
+                        Next::Go => {}
+                        Next::Leave(exit) => return Ok(exit),
+                        Next::Compose => {
+                            // It reads what is typed, also for the editor.
+                            drop(input);
+                            // Dropping it wakes the next reader, who would take
+                            // that for a terminal that does not answer.
+                            crossterm::event::poll(Duration::ZERO)?;
+                            let next = self.compose(paper).await;
+                            input = EventStream::new();
+                            if let Next::Leave(exit) = next? {
+                                return Ok(exit);
+                            }
+                        }
                     }
                     is_fresh = false;
                 }
@@ -282,11 +314,16 @@ impl Chat {
                         }
                     }
                 },
+                () = self.app.files.found() => {
+                    self.app.files_found();
+                    is_fresh = false;
+                }
                 _ = tick.tick() => {
                     let is_gone = self.app.forget_gone();
+                    let is_answered = self.app.settle(Instant::now());
                     self.app.status.remark = self.host.screen.remarked();
                     let said = self.host.screen.take();
-                    let is_changed = is_stale || is_gone || said.is_some();
+                    let is_changed = is_stale || is_gone || is_answered || said.is_some();
                     if let Some(text) = said {
                         self.app.conversation.note(text);
                     }
@@ -337,12 +374,64 @@ impl Chat {
     }
 
     async fn input(&mut self, event: &Event, paper: &mut ScreenSession) -> Result<Next> {
-        for action in self.app.input(event, Instant::now()) {
-            if let Next::Leave(exit) = self.act(action, paper).await? {
-                return Ok(Next::Leave(exit));
+        let actions = self.app.input(event, Instant::now());
+        for text in std::mem::take(&mut self.app.to_keep) {
+            self.history.keep(&text);
+        }
+        for action in actions {
+            match self.act(action, paper).await? {
+                Next::Go => {}
+                next => return Ok(next),
             }
         }
         Ok(Next::Go)
+    }
+
+    /// Opens the prompt in the user's own editor, which has the terminal until
+    /// it ends. What is running goes on meanwhile.
+    async fn compose(&mut self, paper: &mut ScreenSession) -> Result<Next> {
+        let draft = match Draft::new(&self.app.editor.whole()) {
+            Ok(draft) => draft,
+            Err(error) => {
+                self.app.flash = Some(format!("{error:#}"));
+                return Ok(Next::Go);
+            }
+        };
+        leave();
+        let mut next = Next::Go;
+        let written = {
+            let writing = draft.write();
+            tokio::pin!(writing);
+            loop {
+                tokio::select! {
+                    biased;
+                    written = &mut writing => break written,
+                    Some(interrupt) = self.leaving.recv() => {
+                        // Ctrl-C is for the editor.
+                        if interrupt == Interrupt::Leave {
+                            next = Next::Leave(Exit::Interrupted);
+                            break Ok(None);
+                        }
+                    }
+                    Some(asked) = self.asked.recv() => self.app.ask(asked),
+                    news = self.host.news() => match news {
+                        News::Done(done) => {
+                            self.take_in_all();
+                            self.done(done);
+                            self.note_busy();
+                        }
+                        News::Event(delivery) => self.app.deliver(&delivery),
+                    },
+                }
+            }
+        };
+        paper.resume(self.has_mouse)?;
+        match written {
+            Ok(Some(text)) => self.app.composed(&text),
+            Ok(None) => {}
+            Err(error) => self.app.flash = Some(format!("{error:#}")),
+        }
+        Ok(next)
     }
 
     async fn act(&mut self, action: Action, paper: &mut ScreenSession) -> Result<Next> {
@@ -356,6 +445,7 @@ impl Chat {
             Action::Do(command) => return self.obey(command).await,
             Action::Stop => self.host.stop(),
             Action::Redraw => paper.terminal.clear()?,
+            Action::Compose => return Ok(Next::Compose),
             Action::Suspend => paper.suspend(self.has_mouse)?,
             Action::Quit => return Ok(Next::Leave(Exit::Success)),
         }
@@ -404,7 +494,8 @@ impl Chat {
     /// Reports an error: in the message line, if it fits.
     fn failed(&mut self, error: &anyhow::Error) {
         let text = format!("{error:#}");
-        if text.contains('\n') {
+        let width = terminal::size().map_or(usize::MAX, |(width, _)| usize::from(width));
+        if text.contains('\n') || text.width() + FLASH_MARGIN > width {
             self.app.conversation.fail(text);
         } else {
             self.app.flash = Some(text);
@@ -414,8 +505,11 @@ impl Chat {
     /// Shows another conversation.
     async fn switched(&mut self, text: &str) -> Result<()> {
         let conversation: Conversation = self.host.conversation().await?;
+        if !conversation.items().is_empty() {
+            self.host.measure().await;
+        }
         let files = self.app.files.clone();
-        let mut app = App::new(conversation, files);
+        let mut app = App::new(conversation, files, &self.history.read());
         for note in self.host.agent.notes.clone() {
             app.conversation.note(note);
         }
@@ -467,7 +561,7 @@ impl Chat {
                     self.unanswered(error);
                 }
             }
-            Ok(Done::Command(_, outcome, written)) => {
+            Ok(Done::Command(outcome, written)) => {
                 is_good = outcome.result.success;
                 if let Err(error) = written {
                     self.app.conversation.fail(unwritten(&error).trim_start());
@@ -494,7 +588,8 @@ impl Chat {
                 is_good = false;
             }
         }
-        self.app.busy_since = None;
+        self.app.ended();
+        self.app.status.context = self.host.context;
         self.prompt = None;
         if !is_good {
             // The queued prompts may no longer be wanted.

@@ -1,24 +1,27 @@
 //! Runs the model, the tools and the session. One thing runs at a time; other
 //! requests wait, or are rejected.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use ptk::events::{Delivery, Filter, Subscription};
 use ptk::protocol::{Arguments, ToolCall, ToolResult};
 use ptk::store::{
-    EntryKind, NewEntry, Note, Overview, RanByHand, SessionId, SqliteStore, Store as _, Stretch,
+    NewEntry, Note, Overview, RanByHand, SessionId, SqliteStore, Store as _, Stretch,
 };
 use ptk::tools::{Approver, CallOutcome, CallRequest, ToolManager};
 use ptk::view::Conversation;
-use ptk::{CancellationToken, Compacted, Execution, RunError, RunOptions, Session};
+use ptk::{CancellationToken, Compacted, ContextUse, Execution, RunError, RunOptions, Session};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::desk::{Asked, Desk, Typed, Typist};
 use super::fence::fenced;
+use super::mention;
 use crate::agent::{Agent, Face, SessionHandle};
 use crate::approver::approver;
 use crate::args::AgentArgs;
@@ -28,8 +31,10 @@ use crate::view::{Screen, count};
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
-/// The most characters of a command's output that the model is sent.
+/// The most characters of each of a command's outputs that the model is sent.
 const MAX_TOLD: usize = 8000;
+/// The most time to measure how full the context window is.
+const MEASURING: Duration = Duration::from_secs(2);
 /// The tool that runs command lines after `!`.
 const SHELL: &str = "bash";
 /// The parameter of that tool for the command line.
@@ -60,8 +65,8 @@ pub(crate) struct Host {
     typed: Typed,
     session: Option<Session>,
     work: Option<Work>,
-    /// Texts that are appended to the next prompt.
-    told: Vec<String>,
+    /// The use of the context window when the last work ended.
+    pub(crate) context: Option<ContextUse>,
 }
 
 /// The running work.
@@ -78,14 +83,19 @@ pub(crate) enum News {
     Done(Result<Done>),
 }
 
-/// The session, if it was needed, and the result of the work.
-pub(crate) type Ended = (Option<Session>, Done);
+/// The end of work.
+pub(crate) struct Ended {
+    session: Session,
+    done: Done,
+    /// The use of the context window now, if it could be measured.
+    context: Option<ContextUse>,
+}
 
 /// The result of finished work.
 pub(crate) enum Done {
     Turn(Box<Execution>),
-    /// The command line, its outcome, and whether it was logged.
-    Command(String, Box<CallOutcome>, Result<()>),
+    /// The outcome of a command line, and whether it was logged.
+    Command(Box<CallOutcome>, Result<()>),
     /// A message for the user.
     Said(Result<String>),
     /// An undo, with its id and a message.
@@ -118,7 +128,7 @@ impl Host {
             typed,
             session: None,
             work: None,
-            told: Vec::new(),
+            context: None,
         })
     }
 
@@ -138,12 +148,10 @@ impl Host {
         self.work.is_some()
     }
 
-    /// Loads the conversation. Commands that the user ran since the last prompt
-    /// are queued for the next one.
-    pub(crate) async fn conversation(&mut self) -> Result<Conversation> {
+    /// Loads the conversation.
+    pub(crate) async fn conversation(&self) -> Result<Conversation> {
         let mut conversation = Conversation::new();
         let mut after = 0;
-        self.told.clear();
         loop {
             let stretch = Stretch::after(after, PAGE);
             let page = self.handle.store.read(&self.handle.id, stretch).await?;
@@ -153,15 +161,6 @@ impl Host {
             after = last.seq;
             for entry in &page {
                 conversation.entry(entry);
-                match entry.kind() {
-                    EntryKind::TurnBegan(_) | EntryKind::Cleared(_) => self.told.clear(),
-                    EntryKind::RanByHand(ran) => {
-                        let line = ran.arguments.as_map().get(COMMAND);
-                        let line = line.and_then(Value::as_str).unwrap_or_default();
-                        self.told.push(told(line, &ran.result));
-                    }
-                    _ => {}
-                }
             }
         }
     }
@@ -196,6 +195,7 @@ impl Host {
         self.args = args;
         self.handle = handle;
         self.session = None;
+        self.context = None;
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Host {
         self.settings = settings;
         self.handle = handle;
         self.session = None;
-        self.told.clear();
+        self.context = None;
         self.undone.clear();
         Ok(())
     }
@@ -266,16 +266,21 @@ impl Host {
         }
     }
 
-    /// Sends a prompt to the model.
+    /// Measures how full the context window is.
+    pub(crate) async fn measure(&mut self) {
+        let options = self.options();
+        let mut session = self.take_session();
+        self.context = measured(&mut session, options).await;
+        self.give_back(session);
+    }
+
+    /// Sends a prompt to the model, with the plain names of the files that it
+    /// mentions.
     pub(crate) fn ask(&mut self, prompt: &str) {
-        let mut prompt = prompt.to_owned();
-        for told in self.told.drain(..) {
-            prompt.push_str("\n\n");
-            prompt.push_str(&told);
-        }
+        let prompt = mention::plain(prompt, self.tools().workspace().root());
         self.work(|mut session, options| async move {
             let execution = session.execute(prompt, options).await;
-            (Some(session), Done::Turn(Box::new(execution)))
+            (session, Done::Turn(Box::new(execution)))
         });
     }
 
@@ -286,7 +291,7 @@ impl Host {
                 Some(execution) => Done::Turn(Box::new(execution)),
                 None => Done::Said(Ok(String::new())),
             };
-            (Some(session), done)
+            (session, done)
         });
     }
 
@@ -294,18 +299,28 @@ impl Host {
     pub(crate) fn compact(&mut self) {
         self.work(|mut session, options| async move {
             let said = compacted(session.compact(options).await);
-            (Some(session), Done::Said(said))
+            (session, Done::Said(said))
         });
     }
 
     fn work<F>(&mut self, run: impl FnOnce(Session, RunOptions) -> F)
     where
-        F: Future<Output = Ended> + Send + 'static,
+        F: Future<Output = (Session, Done)> + Send + 'static,
     {
         let options = self.options();
         let cancel = options.cancel.clone();
-        let session = self.take_session();
-        let running = tokio::spawn(run(session, options));
+        // Work that was stopped is measured, too.
+        let measuring = self.options();
+        let work = run(self.take_session(), options);
+        let running = tokio::spawn(async move {
+            let (mut session, done) = work.await;
+            let context = measured(&mut session, measuring).await;
+            Ended {
+                session,
+                done,
+                context,
+            }
+        });
         self.work = Some(Work { cancel, running });
     }
 
@@ -320,16 +335,21 @@ impl Host {
         let call = ToolCall::new(SHELL, arguments.clone());
         let tools = self.tools().clone();
         let line = line.to_owned();
+        let measuring = self.options();
         let mut session = self.take_session();
         let request = CallRequest::new(call)
             .in_conversation(session.conversation())
             .cancelled_by(&cancel);
         let running = tokio::spawn(async move {
             let outcome = tools.execute(request).await;
-            let ran = by_hand(arguments, &outcome);
+            let ran = by_hand(&line, arguments, &outcome);
             let written = session.aside(ran).await.map_err(anyhow::Error::from);
-            let done = Done::Command(line, Box::new(outcome), written);
-            (Some(session), done)
+            let context = measured(&mut session, measuring).await;
+            Ended {
+                session,
+                done: Done::Command(Box::new(outcome), written),
+                context,
+            }
         });
         self.work = Some(Work { cancel, running });
         Ok(())
@@ -338,6 +358,7 @@ impl Host {
     /// Runs blocking work that cannot be stopped half-way. Changes to the
     /// workspace are logged.
     pub(crate) fn block(&mut self, work: impl FnOnce() -> Done + Send + 'static) {
+        let before = self.context;
         let mut session = self.take_session();
         let running = tokio::spawn(async move {
             let done = tokio::task::spawn_blocking(work).await;
@@ -348,7 +369,11 @@ impl Host {
                     text.push_str(&unwritten(&error.into()));
                 }
             }
-            (Some(session), done)
+            Ended {
+                session,
+                done,
+                context: before,
+            }
         });
         self.work = Some(Work {
             cancel: CancellationToken::new(),
@@ -395,13 +420,11 @@ impl Host {
     }
 
     /// Records the result of the running work.
-    pub(crate) fn finish(&mut self, (session, done): Ended) -> Done {
+    pub(crate) fn finish(&mut self, ended: Ended) -> Done {
         self.typed.clear();
-        self.session = session.or_else(|| self.session.take());
-        if let Done::Command(line, outcome, _) = &done {
-            self.told.push(told(line, &outcome.result));
-        }
-        done
+        self.session = Some(ended.session);
+        self.context = ended.context;
+        ended.done
     }
 
     /// Aborts the running work, as if the process had been killed. Processes of
@@ -445,13 +468,20 @@ fn build(
     Agent::new(args, settings, handle, 0, &face)
 }
 
+/// The use of the context window, if it is known in time.
+async fn measured(session: &mut Session, options: RunOptions) -> Option<ContextUse> {
+    let context = tokio::time::timeout(MEASURING, session.context(options)).await;
+    context.ok()?.ok()
+}
+
 /// The log entry for a command that the user has run.
-fn by_hand(arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
+fn by_hand(line: &str, arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
     let ran = RanByHand {
         tool: outcome.tool.clone(),
         arguments,
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
         result: outcome.result.clone(),
+        told: told(line, &outcome.result),
     };
     NewEntry::new(ran).about(outcome.call_id.clone())
 }
@@ -476,19 +506,67 @@ pub(crate) fn unwritten(error: &anyhow::Error) -> String {
 
 /// The text for the model about a command that the user has run.
 fn told(line: &str, result: &ToolResult) -> String {
-    let text = |name: &str| result.fields.get(name).and_then(Value::as_str);
-    let output = match text("output").or_else(|| text("content")) {
-        Some(output) => output.to_owned(),
-        None if result.success => String::new(),
-        None => result.error.clone(),
-    };
-    let count = output.chars().count();
-    let mut shown: String = output.chars().take(MAX_TOLD).collect();
-    if count > MAX_TOLD {
-        shown.push_str("\n… (cut)");
+    let field = |name: &str| result.fields.get(name);
+    let code = field("return_code").and_then(Value::as_i64);
+    let signal = field("signal").and_then(Value::as_i64);
+    let mut told = format!("I have run `{line}` myself.");
+    if !result.success {
+        let _ = write!(told, " {}", result.error);
+    } else if let Some(signal) = signal {
+        let _ = write!(told, " It was ended by signal {signal}.");
+    } else if let Some(code) = code {
+        let _ = write!(told, " Its exit code was {code}.");
     }
-    format!(
-        "Before that, I have run `{line}`. It printed:\n{}",
-        fenced("", &shown)
-    )
+    let mut is_silent = true;
+    for (name, heading) in [("output", "Its output:"), ("stderr", "Its stderr:")] {
+        let text = field(name).and_then(Value::as_str).unwrap_or_default();
+        if text.trim().is_empty() {
+            continue;
+        }
+        is_silent = false;
+        let mut shown: String = text.chars().take(MAX_TOLD).collect();
+        if shown.len() < text.len() {
+            shown.push_str("\n… (cut)");
+        }
+        let _ = write!(told, "\n\n{heading}\n{}", fenced("", &shown));
+    }
+    if is_silent && result.success {
+        told.push_str(" It printed nothing.");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use ptk::protocol::ErrorType;
+
+    use super::*;
+
+    #[test]
+    fn the_model_is_told_how_a_command_ended_and_all_that_it_printed() {
+        let result = |output: &str, stderr: &str, code: i64| {
+            let fields = [
+                ("output", json!(output)),
+                ("stderr", json!(stderr)),
+                ("return_code", json!(code)),
+            ];
+            ToolResult::success(fields)
+        };
+        assert_eq!(
+            told("make", &result("built\n", "a warning\n", 2)),
+            "I have run `make` myself. Its exit code was 2.\n\n\
+             Its output:\n```\nbuilt\n```\n\nIts stderr:\n```\na warning\n```"
+        );
+        assert_eq!(
+            told("true", &result("", "", 0)),
+            "I have run `true` myself. Its exit code was 0. It printed nothing."
+        );
+        let long = told("yes", &result(&"y\n".repeat(MAX_TOLD), "e", 0));
+        assert!(long.contains("… (cut)") && long.ends_with("```\ne\n```"));
+        let late = ToolResult::failure(ErrorType::SystemError, "The command timed out");
+        assert_eq!(
+            told("sleep 9", &late),
+            "I have run `sleep 9` myself. The command timed out"
+        );
+    }
 }

@@ -17,6 +17,7 @@ use crate::commands::run::{Watched, watch};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
+use crate::printer;
 use crate::sessions::{self, short};
 use crate::view::clean::visible;
 use crate::view::{self, HumanView, Json, MarkdownStream, Screen, View};
@@ -230,7 +231,7 @@ impl Talk {
                     Some(_) => Exit::Failed,
                 }
             }
-            Done::Command(_, outcome, written) => {
+            Done::Command(outcome, written) => {
                 host.screen.doing(None);
                 let output = outcome.result.fields.get("output");
                 let output = output
@@ -241,6 +242,10 @@ impl Talk {
                     writeln!(out)?;
                 }
                 out.flush()?;
+                let said = outcome.result.fields.get("stderr");
+                let said = said.and_then(serde_json::Value::as_str).unwrap_or_default();
+                // If it cannot be written, there is nowhere to say so.
+                drop(printer::stderr().write_all(visible(said).as_bytes()));
                 if let Err(error) = written {
                     exit::say(unwritten(&error).trim_start());
                 }

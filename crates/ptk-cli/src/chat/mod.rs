@@ -11,6 +11,9 @@
 //! | `desk` | questions about calls, and their answers |
 //! | `app` | the state of the screen, and how keys change it |
 //! | `editor`, `complete` | the prompt editor, and completion |
+//! | `mention` | files that a prompt mentions |
+//! | `history` | the prompts of earlier chats |
+//! | `compose` | the prompt in the user's own editor |
 //! | `overlay`, `search` | pages and lists over the conversation, and the search in it |
 //! | `fence` | code fences around a text |
 //! | `text`, `draw` | layout of text, and drawing of the screen |
@@ -20,13 +23,16 @@
 mod app;
 mod command;
 mod complete;
+mod compose;
 mod desk;
 mod draw;
 mod editor;
 mod fence;
 mod full;
+mod history;
 mod host;
 mod lines;
+mod mention;
 mod orders;
 mod overlay;
 mod search;

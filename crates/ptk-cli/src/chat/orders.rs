@@ -15,6 +15,7 @@ use ptk::store::export::{self, Thoughts};
 use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork};
 use ptk::view::{CallState, CallView, Conversation};
 use ptk_local::Library;
+use ptk_protocol::schema::suggest;
 use ptk_undo::Selection;
 
 use super::command::{ALL, ChatCommand, Extent};
@@ -22,6 +23,7 @@ use super::fence::fenced;
 use super::host::{Done, Host};
 use super::overlay::Entry;
 use crate::commands::undo;
+use crate::provider;
 use crate::sessions::{self, short};
 use crate::view::clean::in_line;
 use crate::view::{age, count, money, took};
@@ -30,6 +32,8 @@ use crate::view::{age, count, money, took};
 const MAX_SESSIONS: usize = 200;
 /// The most characters of a name in a list.
 const MAX_NAME: usize = 60;
+/// Words that end with a full stop inside a sentence.
+const ABBREVIATIONS: [&str; 5] = ["e.g.", "i.e.", "etc.", "cf.", "vs."];
 /// The columns of the bar that shows how full the context window is.
 const BAR: usize = 40;
 
@@ -122,11 +126,15 @@ fn help() -> String {
             "sends; while something is going on, as soon as that is over",
         ),
         ("Alt-Enter, Ctrl-J, `\\` Enter", "begins a line"),
-        ("↑ ↓", "what was written before"),
+        ("↑ ↓", "what was written before, in earlier chats, too"),
+        (
+            "Ctrl-G",
+            "opens the prompt in the editor of $VISUAL or $EDITOR",
+        ),
         ("@", "names a file of the workspace"),
         (
             "!",
-            "runs a command line, such as `!git status`, and tells the model of it with the next prompt",
+            "runs a command line, such as `!git status`; the model learns of it with the next prompt",
         ),
         ("Esc, Ctrl-C", "stops what is going on; Ctrl-C twice leaves"),
         (
@@ -142,6 +150,10 @@ fn help() -> String {
         ("Ctrl-T", "opens or closes all of them"),
         ("Ctrl-F", "finds words"),
         ("Tab", "takes what is offered; goes to a question and back"),
+        (
+            "y s e a n w",
+            "answers a question: once, for this session, all edits of this session, always, no, no with a reason",
+        ),
         ("Ctrl-Z", "to the shell for a while"),
         ("Ctrl-D", "leaves, if nothing is written"),
     ] {
@@ -329,8 +341,8 @@ fn undone(undo: &ptk_undo::Undo, selection: &Selection) -> Result<(String, Strin
     Ok((done.id, lines.join("\n")))
 }
 
-/// The models that can be chosen.
-fn models(host: &Host) -> Told {
+/// The models that can be chosen by their names.
+fn known_models(host: &Host) -> Vec<Entry> {
     let mut entries = Vec::new();
     let declared = host.settings.models().unwrap_or_default();
     for (name, about) in declared.places() {
@@ -349,6 +361,12 @@ fn models(host: &Host) -> Told {
             about: "on this machine".to_owned(),
         });
     }
+    entries
+}
+
+/// The models that can be chosen.
+fn models(host: &Host) -> Told {
+    let entries = known_models(host);
     let now = &host.agent.model;
     if entries.is_empty() {
         return Told::Note(format!(
@@ -361,14 +379,44 @@ fn models(host: &Host) -> Told {
 fn change_model(host: &mut Host, name: &str) -> Result<Told> {
     let mut args = host.args.clone();
     let (provider, model) = split_model(name);
+    let is_declared = host.settings.models().is_ok_and(|it| it.contains(name));
+    if provider.is_none() && !is_declared && provider::assumed(Some(name)).is_none() {
+        bail!(no_such_model(name, &known_models(host)));
+    }
     args.model.model = model;
     // The provider in the name, if any, replaces the one given before.
     args.model.provider = provider;
-    host.change(args)?;
+    host.change(args).map_err(|error| without_flags(&error))?;
     Ok(Told::Note(format!(
         "{} is asked from now on.",
         host.agent.model
     )))
+}
+
+/// The message about a model that there is not, with those that there are.
+fn no_such_model(name: &str, known: &[Entry]) -> String {
+    let names: Vec<&str> = known.iter().map(|it| it.name.as_str()).collect();
+    let near = suggest::nearest(name, names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+    let there_are = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" There are: {}.", names.join(", "))
+    };
+    format!(
+        "There is no model `{name}`.{near}{there_are} Name one with /model NAME, or as \
+         /model PROVIDER/NAME, such as /model ollama/qwen3:4b."
+    )
+}
+
+/// An error about a model, with what to type in the chat instead of flags.
+fn without_flags(error: &anyhow::Error) -> anyhow::Error {
+    let text = format!("{error:#}");
+    let text = text.replace(
+        " with --model, or in PTK_MODEL",
+        " with /model PROVIDER/NAME",
+    );
+    anyhow!(text.replace("--provider ", ""))
 }
 
 /// Splits a name into a provider, if it has one, and a model.
@@ -381,6 +429,9 @@ fn split_model(name: &str) -> (Option<String>, Option<String>) {
     }
     if let Some((address, model)) = name.split_once(' ') {
         return (Some(address.to_owned()), Some(model.trim().to_owned()));
+    }
+    if name.contains("://") {
+        return (Some(name.to_owned()), None);
     }
     match name.split_once('/') {
         Some((provider, model)) if provider == "local" || Service::named(provider).is_some() => {
@@ -405,6 +456,10 @@ fn dialects(host: &Host) -> Result<Told> {
 }
 
 fn change_dialect(host: &mut Host, name: &str) -> Result<Told> {
+    // A name with a colon is that of a file.
+    if !name.contains(':') && host.settings.dialects_to_run()?.get(name).is_err() {
+        bail!("There is no dialect `{name}`. /dialect lists those that there are.");
+    }
     let mut args = host.args.clone();
     args.dialect = Some(name.to_owned());
     host.change(args)?;
@@ -425,7 +480,7 @@ fn tools(host: &Host) -> String {
         let about = toolset
             .get(name)
             .map_or("", |spec| spec.description.as_str());
-        let about = about.split(['.', '\n']).next().unwrap_or_default();
+        let about = first_sentence(about);
         let mark = if is_offered { "yes" } else { "" };
         let _ = writeln!(text, "| {name} | {mark} | {} |", about.replace('|', "\\|"));
     }
@@ -433,6 +488,21 @@ fn tools(host: &Host) -> String {
         "\n`/tools read_file,grep` offers just these, `/tools all` all, `/tools none` none.\n",
     );
     text
+}
+
+/// The first sentence of a description, without its full stop.
+fn first_sentence(text: &str) -> String {
+    let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    let ends = |at: &usize| {
+        let word = words.get(*at).copied().unwrap_or_default();
+        let next = words.get(at + 1).and_then(|next| next.chars().next());
+        let is_short = ABBREVIATIONS.contains(&word.trim_start_matches('('));
+        word.ends_with(['.', '!', '?']) && !is_short && next.is_none_or(|c| !c.is_lowercase())
+    };
+    let last = (0..words.len()).find(ends).unwrap_or(words.len());
+    let sentence = words.get(..=last).unwrap_or(&words).join(" ");
+    sentence.trim_end_matches('.').to_owned()
 }
 
 fn change_tools(host: &mut Host, names: &str) -> Result<Told> {
@@ -571,4 +641,46 @@ fn inspect(call: Option<&CallView>) -> Result<Told> {
         let _ = writeln!(text, "\n## Output so far\n\n{}", fenced("", output));
     }
     Ok(Told::Page(format!("Call of {}", call.tool), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_told_by_its_first_sentence() {
+        for (text, expected) in [
+            ("Read a file. It must exist.", "Read a file"),
+            (
+                "Reads ptk.toml, e.g. A.toml. Then more.",
+                "Reads ptk.toml, e.g. A.toml",
+            ),
+            ("Which one? This one.", "Which one?"),
+            ("Runs make\nin the folder. Slow", "Runs make in the folder"),
+            ("No stop\n\nAnother paragraph.", "No stop"),
+            (
+                "version 1.2 of it. see there. End",
+                "version 1.2 of it. see there",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_model_that_there_is_not_is_told_with_those_that_there_are() {
+        let entry = |name: &str| Entry {
+            name: name.to_owned(),
+            about: String::new(),
+            command: ChatCommand::Model(Some(name.to_owned())),
+        };
+        let told = no_such_model("fats", &[entry("fast"), entry("local/qwen3")]);
+        assert!(told.contains("Did you mean `fast`? There are: fast, local/qwen3."));
+        assert!(
+            told.contains("/model NAME") && !told.contains("--"),
+            "{told}"
+        );
+        assert!(!no_such_model("x", &[]).contains("There are"));
+    }
 }

@@ -142,7 +142,14 @@ impl HumanView {
             let _ = write!(text, " {about}");
         }
         let _ = writeln!(text, "  {FAINT}{time}{FAINT:#}");
-        for line in self.preview(tool, result) {
+        // What the user has run is printed in full.
+        let is_shown = result.success && call.is_some_and(|call| call.by_hand);
+        let preview = if is_shown {
+            exit_code(result).into_iter().collect()
+        } else {
+            self.preview(tool, result)
+        };
+        for line in preview {
             let line = self.screen.fitting(&in_a_line(&line), BESIDE);
             let _ = writeln!(text, "  {FAINT}│ {line}{FAINT:#}");
         }
@@ -235,6 +242,12 @@ impl HumanView {
             self.screen.print(&format!("{FAINT}{said}{FAINT:#}\n"));
         }
     }
+}
+
+/// A line about the exit code of a command that has failed.
+fn exit_code(result: &ToolResult) -> Option<String> {
+    let code = result.fields.get("return_code")?.as_i64()?;
+    (code != 0).then(|| format!("Exit code: {code}"))
 }
 
 impl View for HumanView {

@@ -21,8 +21,6 @@ fn answer(pane: &Pane, letter: &str) {
     pane.press(&["Tab"]);
     pane.shows("[Tab] to answer");
     pane.press(&["Tab", letter]);
-    pane.shows("[Enter]");
-    pane.press(&["Enter"]);
 }
 
 /// The screen without the durations of calls, which may be rounded differently.
@@ -193,7 +191,8 @@ fn keys_work_while_a_call_runs_and_stop_it() {
     pane.press(&["Enter"]);
     pane.shows("next: typed meanwhile");
     pane.press(&["Escape"]);
-    let screen = pane.rests();
+    let screen =
+        pane.until(|screen| !screen.contains("Esc stops") && !screen.contains("Stopping."));
     assert!(screen.contains("✗ bash"), "{screen}");
     // The queued prompt is back in the editor.
     assert!(screen.contains("› typed meanwhile"), "{screen}");
@@ -267,14 +266,13 @@ fn commands_and_undos_are_there_again() {
     let shown = again.rests();
     let squeezed = |screen: &str| timeless(screen).split_whitespace().collect::<String>();
     assert_eq!(squeezed(&shown), squeezed(&before));
-    // The next prompt tells the model about them.
+    // The model is told about them before the next prompt.
     again.says("What did I do?");
     again.shows("I know.");
-    let said = scene.log();
-    let mut said = said.iter().filter(|entry| entry["kind"] == "message");
-    let said = said.next_back().unwrap()["body"]["text"].as_str().unwrap();
-    assert!(said.starts_with("What did I do?"), "{said}");
-    assert!(said.contains("`echo tea > notes.txt"), "{said}");
+    let log = scene.log();
+    let by_hand = log.iter().find(|entry| entry["kind"] == "ran_by_hand");
+    let told = by_hand.unwrap()["body"]["told"].as_str().unwrap();
+    assert!(told.contains("`echo tea > notes.txt"), "{told}");
 }
 
 #[test]
@@ -327,23 +325,197 @@ fn long_pastes_and_several_lines_are_sent_as_they_are() {
     );
 }
 
+/// The model learns all that a command has printed, and how it ended; the screen
+/// shows it once.
 #[test]
 fn a_command_line_is_run_and_told_to_the_model() {
-    let scene = Scene::new(&[json!("I saw it.")]);
-    let pane = chat(&scene, &[], 80, 24);
-    pane.says("!cat notes.txt");
-    let screen = pane.shows("✓ bash cat notes.txt");
-    assert!(screen.contains("Buy milk."), "{screen}");
+    let scene = Scene::new(&[]);
+    scene.write(
+        "model.sh",
+        r#"case $(cat) in
+*"exit code was 3"*"Buy milk."*"no tea left"*"Did you see?"*) echo "I saw it all." ;;
+*) echo "I saw too little." ;;
+esac
+"#,
+    );
+    let pane = chat(&scene, &["--provider", "cmd:sh model.sh"], 80, 24);
+    pane.says("!cat notes.txt; echo no tea left >&2; exit 3");
+    pane.shows("exit code: 3");
     pane.rests();
     pane.says("Did you see?");
-    pane.shows("I saw it.");
+    let screen = pane.shows("I saw");
+    assert!(screen.contains("I saw it all."), "{screen}");
+    for text in ["Buy milk.", "stderr: no tea left"] {
+        assert_eq!(screen.matches(text).count(), 1, "{text}: {screen}");
+    }
+    assert!(screen.contains("\n› Did you see?\n\n  I saw"), "{screen}");
+}
+
+/// In line mode, the output of a command is there once as well, in full.
+#[test]
+fn line_by_line_the_output_of_a_command_is_shown_once() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let input = "!echo to stdout; echo to stderr >&2; exit 3\n";
+    let ended = scene.piped(&["chat", "--approve", "auto"], input);
+    assert_eq!(ended.out, "to stdout\n");
+    assert_eq!(ended.err.matches("to stderr\n").count(), 1, "{ended:?}");
+    assert!(ended.err.contains("Exit code: 3"), "{ended:?}");
+    assert!(!ended.err.contains("│ to std"), "{ended:?}");
+}
+
+/// Tools are given the names that models are told.
+#[test]
+fn a_file_is_mentioned_by_its_plain_name() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("Compare @notes.txt, @package.json and @nothing.rs .");
+    pane.shows("Fine.");
     let log = scene.log();
     let said = log.iter().find(|entry| entry["kind"] == "message").unwrap();
-    let said = said["body"]["text"].as_str().unwrap();
-    assert!(
-        said.contains("cat notes.txt") && said.contains("Buy milk."),
-        "{said}"
+    assert_eq!(
+        said["body"]["text"],
+        "Compare notes.txt, package.json and @nothing.rs ."
     );
+}
+
+/// Also those that came after the chat was opened.
+#[test]
+fn files_are_listed_on_the_at_sign_itself() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let pane = chat(&scene, &[], 80, 24);
+    scene.write("later.txt", "");
+    pane.types("@");
+    pane.shows("  @later.txt");
+}
+
+#[test]
+fn all_edits_are_allowed_with_one_key_and_none_is_asked_about_that_changes_nothing() {
+    let write =
+        |path: &str, content: &str| call("write_file", json!({"path": path, "content": content}));
+    let scene = Scene::new(&[
+        write("notes.txt", "Buy milk.\n"),
+        write("a.txt", "a"),
+        write("b/c.txt", "c"),
+        call(
+            "edit",
+            json!({"path": "package.json", "edits": [{"old_string": "1.4.2", "new_string": "2"}]}),
+        ),
+        call("bash", json!({"command": "touch d.txt"})),
+        json!("Done."),
+    ]);
+    let pane = chat(&scene, &[], 100, 30);
+    pane.says("Write.");
+    let screen = pane.shows("[e] all edits");
+    assert!(
+        screen.contains("write_file wants to write a.txt"),
+        "{screen}"
+    );
+    answer(&pane, "e");
+    let screen = pane.shows("bash wants to run");
+    assert!(scene.path("b/c.txt").exists(), "{screen}");
+    assert!(scene.read("package.json").contains("\"2\""), "{screen}");
+    assert!(!screen.contains("all edits"), "{screen}");
+    answer(&pane, "n");
+    pane.shows("Done.");
+}
+
+#[test]
+fn a_conversation_that_is_shortened_on_request_is_told_so() {
+    let long = "All of it is important. ".repeat(40);
+    let scene = Scene::new(&[json!(long), json!("Short.")]);
+    let pane = chat(&scene, &[], 100, 40);
+    pane.says("First?");
+    pane.shows("important");
+    pane.until(|screen| screen.contains("% left") && !screen.contains("Esc stops"));
+    pane.says("Second?");
+    pane.shows("Short.");
+    pane.rests();
+    pane.says("/compact");
+    let screen = pane.shows("A request takes about");
+    assert!(!screen.contains("no longer fits"), "{screen}");
+    assert!(
+        screen.contains("To make room, the first 2 messages of the conversation are left out"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn tools_are_told_in_whole_sentences() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let tool = "[[tools]]\nname = \"deploy\"\ndescription = \"Deploys what ptk.toml names, e.g. a site. Slow.\"\ncommand = [\"true\"]\n";
+    scene.write("ptk.toml", tool);
+    scene.ptk(&["permissions", "trust", "--yes"]).good();
+    let pane = chat(&scene, &[], 120, 60);
+    pane.says("/tools");
+    let screen = pane.shows("deploy");
+    assert!(
+        screen.contains("Deploys what ptk.toml names, e.g. a site"),
+        "{screen}"
+    );
+    assert!(!screen.contains("Slow"), "{screen}");
+}
+
+#[test]
+fn prompts_of_an_earlier_chat_come_back() {
+    let scene = Scene::new(&[
+        json!("One."),
+        call("write_file", json!({"path": "a.txt", "content": "a"})),
+        json!("Two."),
+    ]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("the first prompt");
+    pane.shows("One.");
+    pane.rests();
+    pane.says(" kept out by a space");
+    answer(&pane, "w");
+    pane.shows("No, because:");
+    pane.says("a reason");
+    pane.shows("Two.");
+    pane.press(&["C-d"]);
+    pane.shows("exit code 0");
+    let kept = std::fs::read_to_string(scene.state().join("prompts.jsonl")).unwrap();
+    assert_eq!(kept, "\"the first prompt\"\n");
+    let pane = chat(&scene, &[], 80, 24);
+    pane.press(&["Up"]);
+    pane.shows("› the first prompt");
+}
+
+/// The editor has the terminal as the shell has it, and the chat has it back
+/// afterwards.
+#[test]
+fn a_prompt_is_written_in_the_users_own_editor() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let editor = r#"#!/bin/sh
+stty -a > stty.txt
+echo "option $1"
+read answer
+echo "of $answer" >> "$2"
+"#;
+    scene.write("editor.sh", editor);
+    let mut command = scene.command(&["chat"]);
+    command
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("VISUAL")
+        .env("EDITOR", "sh editor.sh --wait");
+    let pane = Pane::new(&command, 80, 24);
+    pane.shows("Ask something.");
+    pane.types("a prompt ");
+    pane.press(&["C-g"]);
+    pane.shows("option --wait");
+    assert_eq!(pane.tells("#{alternate_on}"), "0");
+    pane.says("two lines");
+    let screen = pane.shows("of two lines");
+    assert!(screen.contains("› a prompt of two lines"), "{screen}");
+    assert_eq!(pane.tells("#{alternate_on}"), "1");
+    let stty = scene.read("stty.txt");
+    for bad in ["-icanon", "-echo ", "-isig", "-opost"] {
+        assert!(!stty.contains(bad), "{bad}: {stty}");
+    }
+    pane.press(&["Enter"]);
+    pane.shows("Fine.");
+    pane.press(&["C-d"]);
+    let screen = pane.shows("icanon");
+    assert!(!screen.contains("-icanon"), "{screen}");
 }
 
 #[test]
@@ -382,9 +554,10 @@ fn what_is_not_there_is_said_with_what_helps() {
     let pane = chat(&scene, &[], 100, 24);
     for (command, told) in [
         ("/modelx", "did you mean /model?"),
-        ("/model groqq/llama", "no model"),
+        ("/model nope", "There is no model `nope`"),
+        ("/model groqq/llama", "There is no model `groqq/llama`"),
         ("/tools read_fil", "did you mean `read_file`?"),
-        ("/dialect nonsense", "nonsense"),
+        ("/dialect nonsense", "There is no dialect `nonsense`"),
         ("/resume 0000", "session `0000` not found"),
         ("/undo", "no tool has changed anything"),
         ("/redo", "nothing was taken back"),
@@ -392,7 +565,10 @@ fn what_is_not_there_is_said_with_what_helps() {
     ] {
         pane.press(&["C-u"]);
         pane.says(command);
-        pane.until(|screen| screen.contains(told));
+        let screen = pane.until(|screen| screen.contains(told));
+        for flag in ["--model", "--provider", "--dialect", "--help"] {
+            assert!(!screen.contains(flag), "{screen}");
+        }
         pane.rests();
     }
     // None of this was sent to the model.

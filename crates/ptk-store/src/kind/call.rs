@@ -152,7 +152,7 @@ pub struct CallEnded {
 }
 
 /// A person has run a tool by hand, outside all turns. The model learns of it
-/// with the next prompt, if at all. The call id of the entry is the call's.
+/// before the next prompt, if at all. The call id of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RanByHand {
     /// The tool's name.
@@ -165,6 +165,9 @@ pub struct RanByHand {
     pub duration_ms: u64,
     /// The result of the call.
     pub result: ToolResult,
+    /// What the model is told of it. Empty if it is told nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
 }
 
 /// Reads arguments from their text, so that no digit is lost.

@@ -35,6 +35,8 @@ pub enum Content {
     Rejected(String),
     /// A summary of the beginning of the conversation.
     Summary(String),
+    /// What the model is told of a tool that a person has run by hand.
+    RanByHand(String),
 }
 
 /// A reply of the model, with its calls and their results.
@@ -108,6 +110,7 @@ impl Item {
             Content::Summary(text) => messages.push(Message::system(format!(
                 "Summary of the conversation so far:\n{text}"
             ))),
+            Content::RanByHand(text) => messages.push(Message::user(text.clone())),
         }
     }
 }

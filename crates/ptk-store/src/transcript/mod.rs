@@ -317,6 +317,9 @@ impl Transcript {
                 self.is_whole = true;
             }
             EntryKind::HelperReplied(helped) => self.helped(entry, helped),
+            EntryKind::RanByHand(ran) if !ran.told.is_empty() => {
+                self.push(entry, Content::RanByHand(ran.told));
+            }
             EntryKind::Failure(_)
             | EntryKind::SessionForked(_)
             | EntryKind::SessionImported(_)

@@ -303,6 +303,7 @@ async fn calls_stand_where_they_were_made() {
         arguments: arguments(&json!({"command": "date"})),
         duration_ms: 3,
         result: ToolResult::success([("output", "Monday".into())]),
+        told: String::new(),
     };
     let entries: Vec<(EntryKind, Option<&str>)> = vec![
         (TurnBegan::default().into(), None),

@@ -71,6 +71,7 @@ fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
             arguments: arguments(&json!({"a": 0.10})),
             duration_ms: 1,
             result: failed.result.clone(),
+            told: String::new(),
         }
         .into(),
     ]

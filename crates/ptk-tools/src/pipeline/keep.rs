@@ -120,7 +120,10 @@ impl Call<'_> {
         };
         let refusal = match decision {
             Decision::Deny(why) | Decision::DenyOnce(why) => Some(Refusal::by_review(why)),
-            Decision::Allow | Decision::AllowForSession | Decision::AllowAlways => None,
+            Decision::Allow
+            | Decision::AllowForSession
+            | Decision::AllowEdits
+            | Decision::AllowAlways => None,
         };
         Ok((kept, refusal))
     }

@@ -89,8 +89,11 @@ impl TypedTool for WriteFile {
         let real = place.real();
         let is_withheld = context.is_withheld(place.relative())
             || real.is_ok_and(|real| context.is_withheld(real.relative()));
+        // Whether a withheld file holds this is not to be told either.
+        let is_same = |old: &Old| old.fingerprint == Fingerprint::of(args.content.as_bytes());
         Ok(Plan {
             summary: summary(old.as_ref(), &args.content, is_withheld),
+            changes_nothing: !is_withheld && old.as_ref().is_some_and(is_same),
             writes: vec![place],
             ..Plan::default()
         })

@@ -83,6 +83,52 @@ async fn always_is_written_down() {
 }
 
 #[tokio::test]
+async fn all_edits_of_a_session_are_approved_at_once_and_no_commands() {
+    let scene = Scene::new(&["ask write_file(src/**)", "allow bash(echo *)"]);
+    let write = |path: &str| json!({"path": path, "content": "new\n"});
+    scene.answer(Decision::AllowEdits);
+    assert!(scene.call("write_file", &write("b.txt")).await.success);
+    assert!(scene.questions().pop().unwrap().is_edit);
+    assert!(scene.call("write_file", &write("c/d.txt")).await.success);
+    let edit = json!({"path": "a.txt", "edits": [{"old_string": "one", "new_string": "two"}]});
+    assert!(scene.call("edit", &edit).await.success);
+    assert_eq!(scene.questions(), []);
+    // Not a command, also not one that writes into a file, nor what a rule is
+    // about, nor what takes effect later.
+    assert_eq!(scene.verdict("make").await, "asks");
+    assert_eq!(scene.verdict("echo x > b.txt").await, "asks");
+    for path in ["src/new.rs", ".git/hooks/pre-commit", ".envrc"] {
+        assert!(!scene.call("write_file", &write(path)).await.success);
+        let asked = scene.questions();
+        assert!(!asked[0].is_edit, "{path}: {asked:?}");
+    }
+    // For a command, the answer is a yes for once.
+    scene.answer(Decision::AllowEdits);
+    assert!(scene.bash("make").await.success);
+    scene.questions();
+    assert_eq!(scene.verdict("make").await, "asks");
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_is_not_asked_about() {
+    let same = json!({"path": "a.txt", "content": "one\n"});
+    let scene = Scene::new(&[]);
+    assert!(scene.call("write_file", &same).await.success);
+    let edit = json!({"path": "a.txt", "edits": [{"old_string": "one", "new_string": "one"}]});
+    assert_eq!(
+        scene.call("edit", &edit).await.error_type,
+        Some(ErrorType::ValidationError)
+    );
+    assert_eq!(scene.questions(), []);
+    // What may not be shown is not told by that either.
+    let scene = Scene::new(&["ask read_file(a.txt)"]);
+    assert!(!scene.call("write_file", &same).await.success);
+    assert_eq!(scene.questions().len(), 1);
+    let scene = Scene::new(&["deny write_file(a.txt)"]);
+    assert!(!scene.call("write_file", &same).await.success);
+}
+
+#[tokio::test]
 async fn a_no_holds_for_the_same_call() {
     let scene = Scene::new(&[]);
     scene.answer(no());

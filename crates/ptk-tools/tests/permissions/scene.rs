@@ -24,6 +24,7 @@ pub(crate) struct Question {
     pub(crate) summary: String,
     pub(crate) warnings: Vec<String>,
     pub(crate) rules: Vec<String>,
+    pub(crate) is_edit: bool,
     pub(crate) because: Option<String>,
     pub(crate) unprotected: Option<String>,
 }
@@ -49,6 +50,7 @@ impl Approver for Person {
             summary: request.plan.summary.clone(),
             warnings: request.plan.warnings.clone(),
             rules: request.rules.iter().map(ToString::to_string).collect(),
+            is_edit: request.is_edit,
             because: request.because.map(ToString::to_string),
             unprotected: request.unprotected.map(ToString::to_string),
         };

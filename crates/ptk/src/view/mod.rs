@@ -343,9 +343,9 @@ impl Conversation {
 #[must_use]
 pub fn left_out(way: CompactionWay, messages: Option<usize>) -> String {
     let which = match messages {
-        Some(1) => "Its first message".to_owned(),
-        Some(count) => format!("Its first {count} messages"),
-        None => "Its beginning".to_owned(),
+        Some(1) => "the first message".to_owned(),
+        Some(count) => format!("the first {count} messages"),
+        None => "the beginning".to_owned(),
     };
     let what = match way {
         CompactionWay::Summarised => "told to the model in short",
@@ -356,5 +356,6 @@ pub fn left_out(way: CompactionWay, messages: Option<usize>) -> String {
     } else {
         "is"
     };
-    format!("The conversation no longer fits. {which} {are} {what}.")
+    // The user may have asked for it, so this does not say that it no longer fit.
+    format!("To make room, {which} of the conversation {are} {what}.")
 }

@@ -228,6 +228,7 @@ async fn what_a_person_runs_is_the_same_from_the_log() {
         arguments,
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap(),
         result: outcome.result.clone(),
+        told: String::new(),
     };
     let entry = NewEntry::new(ran).about(outcome.call_id.clone());
     session.aside(entry).await.unwrap();

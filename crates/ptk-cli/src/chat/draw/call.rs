@@ -261,6 +261,10 @@ fn of_result(call: &CallView, result: &ToolResult, width: usize, lines: &mut Lin
         let text = format!("… {more} more lines; /inspect shows them");
         lines.push(Line::from(Span::styled(text, style::FAINT)));
     }
+    let code = result.fields.get("return_code").and_then(Value::as_i64);
+    if let Some(code) = code.filter(|code| *code != 0) {
+        labelled("exit code", &code.to_string(), width, lines);
+    }
     for name in ["stderr", "note", "notice", "hint", "undo"] {
         if let Some(text) = result.fields.get(name).and_then(Value::as_str)
             && !text.trim().is_empty()

@@ -1,6 +1,7 @@
 //! Draws the part below the conversation: questions, the editor, completions
 //! and the status.
 
+use ptk::ContextUse;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -13,12 +14,14 @@ use super::call;
 use super::look::Light;
 use crate::question::{Kind, Question, without_gaps};
 use crate::view::clean::in_line;
-use crate::view::{money, took};
+use crate::view::{count, money, took};
 
 /// The most rows of the editor.
 const MAX_EDITOR: usize = 10;
 /// The label before the message to the model.
 const BECAUSE: &str = "No, because: ";
+/// The meaning of the answer "all edits".
+const EDITS: &str = "e is for all edits by write_file and edit, not for commands";
 /// The most queued prompts that are shown.
 const MAX_QUEUE: usize = 3;
 
@@ -96,6 +99,9 @@ fn beside(question: &Question, width: usize) -> Lines {
         };
         beside.extend(wrap::lines(&kept, style::FAINT, width));
     }
+    if question.is_edit {
+        beside.extend(wrap::lines(EDITS, style::FAINT, width));
+    }
     beside
 }
 
@@ -115,6 +121,7 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
             (Answer::Once, Kind::Call) => "once",
             (Answer::Once, Kind::Changes) => "keep",
             (Answer::Session, _) => "session",
+            (Answer::Edits, _) => "all edits",
             (Answer::Always, _) => "always",
             (Answer::No, _) => "no",
             (Answer::Because, _) => "no, because",
@@ -340,6 +347,7 @@ pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light
     let width = usize::from(area.width);
     let (mark, doing) = doing(app, light);
     let mut right = vec![in_line(&app.status.model)];
+    right.extend(app.status.context.as_ref().map(context));
     let usage = app.conversation.usage();
     if usage.cost_micros > 0 {
         right.push(money(usage.cost_micros));
@@ -371,6 +379,18 @@ pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light
         Span::styled(right, style::FAINT),
     ]);
     frame.render_widget(Paragraph::new(line), area);
+}
+
+/// The tokens that a request takes, and the share of the window that is left.
+fn context(used: &ContextUse) -> String {
+    let tokens = format!("{} tokens", count(used.used()));
+    match (used.free(), used.window) {
+        (Some(free), Some(window)) => {
+            let left = free.saturating_mul(100) / window.max(1);
+            format!("{tokens}, {left}% left")
+        }
+        _ => tokens,
+    }
 }
 
 /// What is running, in a few words.

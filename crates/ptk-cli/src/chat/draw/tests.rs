@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
+use ptk::ContextUse;
 use ptk::events::{
     Channel, Correlation, Event, EventKind, MessagePart, OutputStream, RequestId, RunMetadata,
 };
@@ -41,7 +42,7 @@ struct Stage {
 impl Stage {
     fn new(width: u16, height: u16) -> Self {
         let now = Instant::now();
-        let mut app = App::new(Conversation::new(), Files::new("/nowhere".into()));
+        let mut app = App::new(Conversation::new(), Files::new("/nowhere".into()), &[]);
         "script".clone_into(&mut app.status.model);
         "~/demo".clone_into(&mut app.status.workspace);
         Self {
@@ -147,6 +148,12 @@ impl Stage {
         }
     }
 
+    /// Lets time pass, and with it what waits for it.
+    fn waits(&mut self) {
+        self.now += LATER;
+        self.app.settle(self.now);
+    }
+
     fn buffer(&mut self, is_coloured: bool) -> ratatui::buffer::Buffer {
         self.buffer_with(is_coloured, None)
     }
@@ -203,6 +210,7 @@ fn write_question() -> Question {
         warnings: vec!["It is not saved anywhere else.".to_owned()],
         remarks: Vec::new(),
         rules: "edit(src/**)".to_owned(),
+        is_edit: true,
         is_unprotected: false,
     }
 }
@@ -295,8 +303,8 @@ fn a_question_is_asked_in_place() {
     insta::assert_snapshot!(stage.screen());
     stage.now += LATER;
     stage.key(KeyCode::Char('a'));
-    assert!(answered.try_recv().is_err(), "a letter alone is no answer");
-    stage.key(KeyCode::Enter);
+    assert!(answered.try_recv().is_err(), "more may be typed");
+    stage.waits();
     assert_eq!(answered.try_recv().unwrap(), Decision::AllowAlways);
     assert!(stage.app.questions.is_empty());
 }
@@ -306,15 +314,57 @@ fn a_no_can_have_a_word_to_the_model() {
     let mut stage = Stage::new(80, 24);
     let mut answered = stage.asks(write_question());
     stage.now += LATER;
-    stage.types("w");
-    stage.key(KeyCode::Enter);
-    stage.types("use the other file");
+    stage.types("wwrong");
+    stage.key(KeyCode::Esc);
+    stage.types("wuse the other file");
     insta::assert_snapshot!(stage.screen());
     stage.key(KeyCode::Enter);
     let Decision::Deny(word) = answered.try_recv().unwrap() else {
         panic!("it was not denied");
     };
-    assert!(word.ends_with("use the other file"), "{word}");
+    assert_eq!(word, "the user said no: use the other file");
+    assert_eq!(stage.app.to_keep, [""; 0], "a reason is not a prompt");
+}
+
+#[test]
+fn one_key_answers() {
+    for (letter, decision) in [
+        ('y', Decision::Allow),
+        ('s', Decision::AllowForSession),
+        ('e', Decision::AllowEdits),
+        ('a', Decision::AllowAlways),
+    ] {
+        let mut stage = Stage::new(80, 24);
+        let mut answered = stage.asks(write_question());
+        stage.waits();
+        stage.key(KeyCode::Char(letter));
+        stage.waits();
+        assert_eq!(answered.try_recv().unwrap(), decision);
+        assert!(stage.app.editor.is_empty());
+    }
+    // Arrows only select: Enter confirms.
+    let mut stage = Stage::new(80, 24);
+    let mut answered = stage.asks(write_question());
+    stage.waits();
+    stage.key(KeyCode::Right);
+    stage.key(KeyCode::Right);
+    stage.waits();
+    assert!(answered.try_recv().is_err());
+    stage.key(KeyCode::Enter);
+    assert_eq!(answered.try_recv().unwrap(), Decision::AllowForSession);
+    // What is not an edit has no such answer.
+    let mut stage = Stage::new(80, 24);
+    let question = Question {
+        is_edit: false,
+        ..write_question()
+    };
+    let mut answered = stage.asks(question);
+    assert!(!stage.screen().contains("all edits"));
+    stage.waits();
+    stage.types("e");
+    stage.waits();
+    assert!(answered.try_recv().is_err());
+    assert_eq!(stage.app.editor.text(), "e");
 }
 
 /// Text typed for the model does not answer a question that was not read yet.
@@ -519,6 +569,76 @@ fn files_and_commands_are_offered() {
 }
 
 #[test]
+fn files_are_offered_as_soon_as_they_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "").unwrap();
+    let mut stage = Stage::new(70, 12);
+    stage.app.files = Files::new(folder.path().to_owned());
+    stage.types("Read @");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(stage.app.files.found());
+    stage.app.files_found();
+    assert!(
+        stage.screen().contains("  @notes.txt"),
+        "{}",
+        stage.screen()
+    );
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "Read @notes.txt ");
+    stage.app.files_found();
+    assert!(stage.app.offer.is_none());
+}
+
+#[test]
+fn prompts_of_earlier_chats_come_back() {
+    let mut stage = Stage::new(60, 12);
+    let earlier = ["first".to_owned(), "second".to_owned()];
+    stage.app = App::new(Conversation::new(), Files::new("/nowhere".into()), &earlier);
+    stage.types("third");
+    stage.key(KeyCode::Enter);
+    stage.types(" not to be kept");
+    stage.key(KeyCode::Enter);
+    stage.types("!make");
+    stage.key(KeyCode::Enter);
+    assert_eq!(stage.app.to_keep, ["third", "!make"]);
+    for expected in ["!make", " not to be kept", "third", "second", "first"] {
+        stage.key(KeyCode::Up);
+        assert_eq!(stage.app.editor.text(), expected);
+    }
+}
+
+#[test]
+fn the_status_line_tells_how_full_the_context_is() {
+    let mut stage = Stage::new(110, 6);
+    let mut used = ContextUse::default();
+    used.window = Some(8000);
+    (used.reply, used.margin) = (1000, 200);
+    (used.instructions, used.people) = (1000, 1800);
+    stage.app.status.context = Some(used);
+    let screen = stage.screen();
+    assert!(
+        screen.contains("script · 2.8K tokens, 50% left · ~/demo"),
+        "{screen}"
+    );
+    if let Some(context) = &mut stage.app.status.context {
+        context.window = None;
+    }
+    let screen = stage.screen();
+    assert!(screen.contains("script · 2.8K tokens · ~/demo"), "{screen}");
+}
+
+#[test]
+fn the_prompt_is_opened_in_another_editor() {
+    let mut stage = Stage::new(60, 12);
+    stage.types("draft");
+    let done = stage.press(KeyCode::Char('g'), KeyModifiers::CONTROL);
+    assert_eq!(done, [Action::Compose]);
+    stage.app.composed("one\ntwo");
+    let sent = stage.key(KeyCode::Enter);
+    assert_eq!(sent, [Action::Ask("one\ntwo".to_owned())]);
+}
+
+#[test]
 fn lists_are_chosen_from() {
     let mut stage = Stage::new(60, 10);
     let entry = |name: &str| Entry {
@@ -548,6 +668,9 @@ fn whoever_types_ahead_is_heard_later() {
     assert_eq!(stage.key(KeyCode::Esc), [Action::Stop]);
     assert_eq!(stage.app.editor.text(), "Second.\nAnd");
     assert!(stage.app.queue.is_empty());
+    assert!(stage.screen().contains("Stopping."));
+    stage.app.ended();
+    assert!(!stage.screen().contains("Stopping."), "{}", stage.screen());
 }
 
 #[test]

@@ -215,6 +215,12 @@ impl Prepared {
             ))
             .suggest("Write it with other characters, or the whole file with write_file, in utf-8.")
         })?;
+        if Fingerprint::of(&bytes) == old {
+            return Err(ToolError::validation(format!(
+                "the edits change nothing: {name} is the same after them"
+            ))
+            .suggest("Leave the call out, or say in new_string what is to be there instead."));
+        }
         refuse_read_only(&place)?;
         Ok(Self {
             diff: unified(&text.content, &applied.text, CONTEXT, MAX_DIFF),
