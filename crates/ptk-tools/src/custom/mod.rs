@@ -243,27 +243,23 @@ impl Declaration {
     /// What the tool does, for the user who is to trust it.
     #[must_use]
     pub fn told(&self) -> String {
-        match &self.url {
-            Some(url) => {
-                let variables = http::variables(&self.headers);
-                let sent = if variables.is_empty() { "" } else { ", sends " };
-                format!("asks {url}{sent}{}", variables.join(", "))
-            }
-            None => {
-                let freely = if self.only_reads() {
-                    ", without asking"
-                } else {
-                    ""
-                };
-                format!("runs {}{freely}", self.command.join(" "))
-            }
+        if let Some(url) = &self.url {
+            let variables = http::variables(&self.headers);
+            let sent = if variables.is_empty() { "" } else { ", sends " };
+            return format!("asks {url}{sent}{}", variables.join(", "));
         }
+        let freely = if self.only_reads() {
+            ", without asking"
+        } else {
+            ""
+        };
+        format!("runs {}{freely}", self.command.join(" "))
     }
 
     /// Whether it is a command that is declared to change nothing.
     fn only_reads(&self) -> bool {
         let effects = self.effects.iter().flatten().copied();
-        let is_reading = self.effects.is_some() && Effects::from_iter(effects).is_read_only();
+        let is_reading = self.effects.is_some() && effects.collect::<Effects>().is_read_only();
         is_reading && self.url.is_none() && self.writes.is_none()
     }
 

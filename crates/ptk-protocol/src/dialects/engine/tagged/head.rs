@@ -129,11 +129,12 @@ impl TagReader {
         open: usize,
         rest: &str,
     ) -> Option<Step> {
-        let marks = [&[self.param_open()], self.close.as_slice()].concat();
+        let argument = [self.param_open()];
+        let marks = [argument.as_slice(), self.close.as_slice()].concat();
         let found = leading_name(rest).map(|(name, behind)| (name, behind.trim_start()));
         // Behind a name that no tool has, an argument has to follow.
         let is_meant = |(name, behind): &(&str, &str)| {
-            input.declares(name) || !matches!(mark_at(behind, &marks[..1]), MarkAt::None)
+            input.declares(name) || !matches!(mark_at(behind, &argument), MarkAt::None)
         };
         let Some((name, behind)) = found.filter(is_meant) else {
             return Some(out.refuse(Refusal::NoName));
