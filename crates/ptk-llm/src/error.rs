@@ -36,11 +36,19 @@ pub struct LlmError {
     pub message: String,
     /// How long to wait before trying again, where the server says so.
     pub retry_after: Option<Duration>,
-    /// The title of the web page that the model is behind, if it is behind one.
-    /// Then the message is complete as it is.
-    pub page: Option<String>,
+    /// What is told in other words than those of the kind, if something is.
+    pub wording: Option<Box<Wording>>,
+}
+
+/// What an error tells in other words than those of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wording {
+    /// The title of the web page that the model is behind. Then the message is
+    /// complete as it is.
+    Page(String),
     /// What to do about it, where more is known than the kind tells.
-    pub remedy: Option<String>,
+    Remedy(String),
 }
 
 macro_rules! kinds {
@@ -181,8 +189,7 @@ impl LlmError {
             status: None,
             message: String::new(),
             retry_after: None,
-            page: None,
-            remedy: None,
+            wording: None,
         }
     }
 
@@ -233,14 +240,14 @@ impl LlmError {
     /// Sets what to do about it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
+        self.wording = Some(Box::new(Wording::Remedy(remedy.into())));
         self
     }
 
     /// Sets the title of the page that the model is behind.
     #[must_use]
     pub fn page(mut self, title: impl Into<String>) -> Self {
-        self.page = Some(title.into());
+        self.wording = Some(Box::new(Wording::Page(title.into())));
         self
     }
 
@@ -254,7 +261,7 @@ impl LlmError {
     /// that the model is asked again, after which it may fail once more.
     #[must_use]
     pub fn in_short(&self) -> String {
-        if let Some(page) = &self.page {
+        if let Some(Wording::Page(page)) = self.wording.as_deref() {
             return format!("{page} call failed: {}", self.message);
         }
         let model = self.model.as_ref();
@@ -278,7 +285,7 @@ impl LlmError {
                 | LlmErrorKind::Unauthorized
                 | LlmErrorKind::NoKey
         );
-        !is_unusable && self.remedy.is_none()
+        !is_unusable && self.wording.is_none()
     }
 
     /// The size of the model's window in tokens, if the server states it when it
@@ -295,9 +302,11 @@ impl LlmError {
 impl fmt::Display for LlmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_short())?;
-        if self.page.is_some() {
-            return Ok(());
-        }
+        let remedy = match self.wording.as_deref() {
+            Some(Wording::Page(_)) => return Ok(()),
+            Some(Wording::Remedy(remedy)) => remedy.as_str(),
+            None => self.kind.remedy(),
+        };
         let message = self.message.trim_end_matches(['.', ' ', '\n']);
         if !message.is_empty() {
             write!(f, ": {message}")?;
@@ -305,8 +314,7 @@ impl fmt::Display for LlmError {
         if let Some(wait) = self.retry_after.filter(|wait| *wait >= LONG) {
             write!(f, "; it wants to be left alone for {} s", wait.as_secs())?;
         }
-        let remedy = self.remedy.as_deref();
-        write!(f, "; {}", remedy.unwrap_or_else(|| self.kind.remedy()))
+        write!(f, "; {remedy}")
     }
 }
 

@@ -93,7 +93,7 @@ pub enum ConnectError {
     },
     /// No model was named, and the server cannot be asked which ones it has.
     #[error(transparent)]
-    NotListed(LlmError),
+    NotListed(Box<LlmError>),
     /// The address cannot be used.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -233,7 +233,9 @@ fn only_model(name: &str, provider: &HttpProvider) -> Result<String, ConnectErro
     let listed = thread::scope(|scope| scope.spawn(ask).join());
     let mut models = match listed.ok().flatten() {
         Some(Ok(models)) => models,
-        Some(Err(error)) if !error.is_about_list() => return Err(ConnectError::NotListed(error)),
+        Some(Err(error)) if !error.is_about_list() => {
+            return Err(ConnectError::NotListed(error.into()));
+        }
         Some(Err(_)) | None => Vec::new(),
     };
     if models.iter().any(|name| !is_for_embeddings(name)) {
