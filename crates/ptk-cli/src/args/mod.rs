@@ -118,11 +118,7 @@ pub(crate) enum Command {
     /// Manage API keys of services
     #[command(subcommand, after_help = KEYS_EXAMPLES)]
     Keys(KeysCommand),
-    #[cfg_attr(
-        feature = "local",
-        doc = "Manage local models, and list those of a provider"
-    )]
-    #[cfg_attr(not(feature = "local"), doc = "List the models of a provider")]
+    /// List and manage models
     #[command(subcommand, after_help = MODELS_EXAMPLES)]
     Models(ModelsCommand),
     /// Log in to web pages of models
