@@ -27,7 +27,7 @@ use crate::config::{
     self, CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
 };
 use crate::exit;
-use crate::models::{Chosen, Models, Wanted};
+use crate::models::{Chosen, Models, Unchosen, Wanted};
 use crate::provider_name::storable;
 use crate::view::Screen;
 use crate::{dialect_file, instructions, permissions, sessions};
@@ -39,7 +39,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The file with what was learned about models, in the state folder.
 pub(crate) const MEMORY: &str = "models.json";
 /// The note about a model that cannot call tools.
-const TOO_SMALL: &str = "This model is too small to call tools, so it only talks; `ptk models pull` gets one that calls them.";
+const TOO_SMALL: &str = if cfg!(feature = "local") {
+    "This model is too small to call tools, so it only talks; `ptk models pull` gets one that calls them."
+} else {
+    "This model is too small to call tools, so it only talks."
+};
 /// How many entries are read at once.
 const PAGE: usize = 200;
 
@@ -292,6 +296,7 @@ impl<'a> WorkspaceContext<'a> {
             provider: None,
             is_plain: false,
             model: Some(&helper.model),
+            unchosen: Unchosen::Refuse,
             screen: None,
         };
         let small = named.choose(wanted, 0, None)?;
@@ -388,9 +393,16 @@ impl Agent {
             provider: choices.provider.as_deref(),
             is_plain: choices.is_plain,
             model: choices.model.as_deref(),
+            unchosen: Unchosen::OnlyService,
             screen: Some(face.screen),
         };
         let chosen = named.choose(wanted, given, ignored.as_deref())?;
+        let found = chosen.found.as_ref();
+        notes.extend(found.map(|found| found.note.clone()));
+        let found_name = found.map(|found| found.name.clone());
+        if found.is_some_and(|found| found.is_default) {
+            choices.model.clone_from(&found_name);
+        }
         ground.dialects = chosen.check(ground.dialects)?;
         if choices.dialect.is_none() {
             let model = choices.model.as_deref();
@@ -416,7 +428,8 @@ impl Agent {
         notes.extend(told.note);
         let mut options = choices.options(args, offered.clone());
         options.context_window = chosen.context_window.or(options.context_window);
-        let model = told_model(chosen.provider.as_deref(), choices.model.as_deref());
+        let model = choices.model.as_deref().or(found_name.as_deref());
+        let model = told_model(chosen.provider.as_deref(), model);
         let manager = if let Some(tools) = face.tools.clone() {
             tools
         } else {
@@ -659,8 +672,9 @@ pub(crate) fn hosted(
     Ok((manager, offered))
 }
 
-/// The model chosen by flags and configuration, without a session.
-pub(crate) fn chosen(args: &ModelArgs, settings: &Settings) -> Result<Chosen> {
+/// The model chosen by flags and configuration, without a session. A note on
+/// stderr names one that nobody named.
+pub(crate) fn chosen(args: &ModelArgs, settings: &Settings, unchosen: Unchosen) -> Result<Chosen> {
     let ground = WorkspaceContext::of(settings)?;
     let run = settings.run()?;
     let named = Models::of(settings)?;
@@ -672,7 +686,12 @@ pub(crate) fn chosen(args: &ModelArgs, settings: &Settings) -> Result<Chosen> {
         provider: provider.as_deref(),
         is_plain,
         model: model.as_deref(),
+        unchosen,
         screen: None,
     };
-    named.choose(wanted, 0, ground.ignored()?.as_deref())
+    let chosen = named.choose(wanted, 0, ground.ignored()?.as_deref())?;
+    if let Some(found) = &chosen.found {
+        exit::note(&found.note);
+    }
+    Ok(chosen)
 }

@@ -9,7 +9,7 @@ use ptk::{Estimate, TokenCounter as _};
 use ptk_local::Library;
 use ptk_sandbox::Workspace;
 use ptk_search::embed::Table;
-use ptk_search::{Index, RequestCodeContext, tool};
+use ptk_search::{Index, Meaning, RequestCodeContext, tool};
 
 /// The folder of all indexes, in the state folder.
 const FOLDER: &str = "index";
@@ -36,6 +36,16 @@ fn place(root: &Path) -> Result<PathBuf> {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     let name = name.get(..DIGITS).unwrap_or_default();
     Ok(state.join(FOLDER).join(name))
+}
+
+/// A note about what is not found by meaning, if that can be changed: a build
+/// without local models does not offer one for that either.
+pub(crate) fn note(meaning: Meaning) -> Option<String> {
+    match meaning {
+        Meaning::Whole => None,
+        Meaning::NoModel if cfg!(not(feature = "local")) => None,
+        meaning => Some(format!("Not by meaning: {meaning}.")),
+    }
 }
 
 /// The tool that gives a model code from the index.

@@ -54,8 +54,8 @@ fn only(library: &Library) -> Result<String> {
     }
 }
 
-/// Whether exactly one model is installed, so that it need not be named.
-pub(crate) fn is_there() -> bool {
+/// How many models that answer prompts are installed.
+pub(crate) fn installed() -> usize {
     let library = Library::open_default().and_then(|library| library.list());
-    library.is_ok_and(|listing| listing.answering().count() == 1)
+    library.map_or(0, |listing| listing.answering().count())
 }

@@ -7,9 +7,10 @@ use ptk::llm::Sampling;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
 
-use crate::config::{DeclaredModel, DeclaredModels, Settings};
+use crate::config::{DeclaredModel, DeclaredModels, Settings, Withheld};
 use crate::dialect_file;
 use crate::provider::{self, NoModel};
+use crate::setup::{self, KeyedService};
 use crate::view::Screen;
 
 /// The configured models, which are opened by name.
@@ -27,8 +28,19 @@ pub(crate) struct Wanted<'a> {
     /// configured name.
     pub(crate) is_plain: bool,
     pub(crate) model: Option<&'a str>,
+    /// What to do if nothing is chosen.
+    pub(crate) unchosen: Unchosen,
     /// The screen that shows the progress of loading.
     pub(crate) screen: Option<&'a Screen>,
+}
+
+/// What to do if no model is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unchosen {
+    /// Ask the only service whose key is known.
+    OnlyService,
+    /// Fail, and say what can be chosen.
+    Refuse,
 }
 
 /// The model that was chosen.
@@ -37,12 +49,25 @@ pub(crate) struct Chosen {
     /// Its provider; `None` if it is a configured model.
     pub(crate) provider: Option<String>,
     pub(crate) model: Model,
+    /// The name of the model at a server, if none was named.
+    pub(crate) found: Option<FoundModel>,
     /// Its fallbacks.
     pub(crate) fallbacks: Vec<Model>,
     /// The configured context window in tokens.
     pub(crate) context_window: Option<u32>,
     /// The configured dialects, each with its position in the file.
     dialects: Vec<(String, String)>,
+}
+
+/// A model that nobody named.
+#[derive(Debug)]
+pub(crate) struct FoundModel {
+    pub(crate) name: String,
+    /// Whether it is the default of its service, and not the only model of a
+    /// server, which may have another one the next time.
+    pub(crate) is_default: bool,
+    /// Says which model is used, and why.
+    pub(crate) note: String,
 }
 
 impl Chosen {
@@ -98,12 +123,18 @@ impl<'a> Models<'a> {
                 provider: None,
                 model,
                 context_window: all.first().and_then(|(first, _)| first.context_window),
+                found: None,
                 fallbacks: models.collect(),
                 dialects: dialects.collect(),
             });
         }
         let assumed = || provider::assumed(wanted.model);
-        let Some(provider) = wanted.provider.or_else(assumed) else {
+        let only = match wanted.provider.or_else(assumed) {
+            Some(_) => None,
+            None => self.only_service(wanted)?,
+        };
+        let only_name = only.as_ref().map(|only| only.service.name);
+        let Some(provider) = wanted.provider.or_else(assumed).or(only_name) else {
             return Err(match named {
                 Some(name) if !self.declared.is_empty() => self.unknown(name),
                 named => NoModel {
@@ -124,13 +155,38 @@ impl<'a> Models<'a> {
             settings: self.settings,
             screen: wanted.screen,
         };
+        let opened = provider::at(place, given)?;
+        let found = match wanted.model {
+            Some(_) => None,
+            None => provider::found(provider, opened.model(), only.as_ref()),
+        };
         Ok(Chosen {
             provider: Some(provider.to_owned()),
-            model: Model::new(provider::at(place, given)?),
+            model: Model::new(opened),
+            found,
             fallbacks: Vec::new(),
             context_window: None,
             dialects: Vec::new(),
         })
+    }
+
+    /// The only service whose key is known, if it may be asked because nothing
+    /// else was chosen: no configured model, no local one, and no setting that
+    /// does not count.
+    fn only_service(&self, wanted: Wanted<'_>) -> Result<Option<KeyedService>> {
+        let may_be = wanted.unchosen == Unchosen::OnlyService;
+        if may_be && self.is_open(wanted.model)? {
+            return Ok(setup::only_service());
+        }
+        Ok(None)
+    }
+
+    /// Whether nothing says which model is asked, if no provider is named.
+    pub(crate) fn is_open(&self, model: Option<&str>) -> Result<bool> {
+        let names_model =
+            |it: &Withheld| it.name == "run.provider" || it.name.starts_with("models.");
+        let has_none = model.is_none() && self.declared.is_empty() && !provider::has_local_models();
+        Ok(has_none && !self.settings.withheld()?.iter().any(names_model))
     }
 
     /// The dialects that the models are taught.
@@ -149,6 +205,7 @@ impl<'a> Models<'a> {
                 provider: None,
                 is_plain: false,
                 model: Some(name),
+                unchosen: Unchosen::Refuse,
                 screen: None,
             };
             let chosen = self.choose(wanted, 0, None)?;

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use ptk::llm::http::{ConnectError, Connection, SERVICES};
+use ptk::llm::http::{ConnectError, Connection, HttpProvider, SERVICES, Service};
 use ptk::llm::{CommandProvider, Provider, Script};
 
 use crate::config::Settings;
 use crate::exit;
-use crate::provider_name::{BROWSER, COMMAND, LOCAL, SCRIPT};
-use crate::setup::Found;
+use crate::models::FoundModel;
+use crate::provider_name::{BROWSER, COMMAND, LOCAL, SCRIPT, storable};
+use crate::setup::{Found, KeyedService};
 use crate::view::clean::in_line;
 use crate::view::{Screen, fitting};
 
@@ -68,7 +69,50 @@ pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provid
         address: source.address,
         key_variable: source.key,
     };
-    Ok(Arc::new(connection.open().map_err(in_words)?))
+    Ok(Arc::new(connected(&connection)?))
+}
+
+/// A connection to a server. An error says what to do about it.
+pub(crate) fn connected(connection: &Connection<'_>) -> Result<HttpProvider> {
+    connection.open().map_err(in_words)
+}
+
+/// Whether a provider is a server, and not a program, a page or a file.
+pub(crate) fn is_server(provider: &str) -> bool {
+    let others = [BROWSER, SCRIPT, COMMAND];
+    provider != LOCAL && !others.iter().any(|prefix| provider.starts_with(prefix))
+}
+
+/// The model that a server has, where none was named. `only` is the service that
+/// was taken because no other key is known.
+pub(crate) fn found(
+    provider: &str,
+    model: Option<&str>,
+    only: Option<&KeyedService>,
+) -> Option<FoundModel> {
+    let name = model.filter(|_| is_server(provider))?;
+    let shown = fitting(&in_line(name), MAX_NAME);
+    let default = Service::named(provider).filter(|it| it.needs_key && it.default_model == model);
+    let note = match (only, default) {
+        (Some(only), _) => format!(
+            "No model is chosen; using {shown} of {}, because {}. `ptk setup` chooses another.",
+            only.service.title,
+            only.source.described()
+        ),
+        (None, Some(service)) => format!(
+            "No model is named; using {shown}, the default for {}. --model names another.",
+            service.name
+        ),
+        (None, None) => {
+            let server = in_line(&storable(provider));
+            format!("No model is named; using {shown}, the only one of {server}.")
+        }
+    };
+    Some(FoundModel {
+        name: name.to_owned(),
+        is_default: default.is_some(),
+        note,
+    })
 }
 
 /// An error of a connection, with what to do about it on the command line.
@@ -83,9 +127,11 @@ fn in_words(error: ConnectError) -> anyhow::Error {
         ConnectError::KeyInCleartext { .. } => {
             anyhow!("{error}, or name a key for that server with key_variable in [models]")
         }
-        ConnectError::SeveralModels { .. } | ConnectError::NoModel { .. } => {
-            anyhow!("{error} with --model, or in PTK_MODEL")
-        }
+        ConnectError::SeveralModels { ref provider, .. } => anyhow!(
+            "{error} with --model, or in PTK_MODEL; `ptk models list --provider {}` lists them all",
+            storable(provider)
+        ),
+        ConnectError::NoModel { .. } => anyhow!("{error} with --model, or in PTK_MODEL"),
         error => error.into(),
     }
 }
@@ -130,7 +176,7 @@ pub(crate) fn assumed(model: Option<&str>) -> Option<&'static str> {
 
 #[cfg(feature = "local")]
 fn is_one_here() -> bool {
-    crate::local::is_there()
+    crate::local::installed() == 1
 }
 
 #[cfg(not(feature = "local"))]
@@ -138,13 +184,29 @@ const fn is_one_here() -> bool {
     false
 }
 
+/// Whether local models are installed, which could be chosen.
+#[cfg(feature = "local")]
+pub(crate) fn has_local_models() -> bool {
+    crate::local::installed() > 0
+}
+
+#[cfg(not(feature = "local"))]
+pub(crate) const fn has_local_models() -> bool {
+    false
+}
+
 fn unknown(error: &ConnectError) -> anyhow::Error {
     let known: Vec<&str> = SERVICES.iter().map(|service| service.name).collect();
+    let local = if cfg!(feature = "local") {
+        format!("{LOCAL}, ")
+    } else {
+        String::new()
+    };
     exit::wrong_usage(format!(
         "{error}\n\n  There are: {}, the address of a server that \
          speaks as OpenAI's does, such as http://127.0.0.1:8080/v1, one of these names and the \
          address of a server that speaks as it does, such as completion:http://127.0.0.1:8080/v1, \
-         {LOCAL}, {COMMAND}COMMAND, {BROWSER}PAGE and {SCRIPT}FILE.",
+         {local}{COMMAND}COMMAND, {BROWSER}PAGE and {SCRIPT}FILE.",
         known.join(", ")
     ))
 }
@@ -177,6 +239,20 @@ impl NoModel {
 
     /// The error with what can be done, the easiest first.
     pub(crate) fn explained(&self, found: &Found) -> anyhow::Error {
+        exit::no_model(self.text(found, &[]))
+    }
+
+    /// The same for the gateway, which can also pass requests on to a server.
+    pub(crate) fn explained_to_serve(&self, found: &Found) -> anyhow::Error {
+        let upstream = (
+            "--upstream http://…/v1".to_owned(),
+            "all models of a server of chat completions".to_owned(),
+        );
+        let text = self.text(found, &[upstream]);
+        exit::no_model(format!("{text}\n  docs/gateway.md describes the gateway."))
+    }
+
+    fn text(&self, found: &Found, first: &[(String, String)]) -> String {
         let mut text = match &self.note {
             Some(note) => {
                 format!("no model is chosen. {note} Or name one with --provider and --model:\n")
@@ -187,7 +263,7 @@ impl NoModel {
             let name = in_line(name);
             let _ = write!(text, "\n  --model {name:<33} is in [models]");
         }
-        for (way, why) in ways(found) {
+        for (way, why) in first.iter().cloned().chain(ways(found)) {
             let _ = write!(text, "\n  {way:<41} {why}");
         }
         if let Some(problem) = &found.key_problem {
@@ -205,7 +281,7 @@ impl NoModel {
             text,
             "\n\n  To keep it: provider and model under [run] in {keep}"
         );
-        exit::no_model(text)
+        text
     }
 }
 
@@ -216,7 +292,6 @@ fn ways(found: &Found) -> Vec<(String, String)> {
         format!("--provider {provider:<12} --model {model}")
     };
     let any = |provider: &str| at(provider, "NAME");
-    let pull = || "ptk models pull".to_owned();
     let mut ways = Vec::new();
     if let Some(model) = found.installed.first() {
         ways.push((at(LOCAL, model), "is on this machine".to_owned()));
@@ -235,18 +310,13 @@ fn ways(found: &Found) -> Vec<(String, String)> {
         ways.push((any(found.service.name), found.source.described()));
     }
     // A local model helps only if ptk was built with llama.cpp.
-    let is_local = cfg!(feature = "local");
-    if is_local && found.installed.is_empty() {
+    if cfg!(feature = "local") && found.installed.is_empty() {
         let why = "gets a small one for this machine, without a key";
-        ways.push((pull(), why.to_owned()));
+        ways.push(("ptk models pull".to_owned(), why.to_owned()));
     }
     let why = "with a key in OPENAI_API_KEY; so do others, see docs/models.md";
     ways.push((any("openai"), why.to_owned()));
     let why = "any server that speaks as OpenAI's does";
     ways.push((any("http://…/v1"), why.to_owned()));
-    if !is_local {
-        let why = "a small one for this machine; see docs/local.md";
-        ways.push((pull(), why.to_owned()));
-    }
     ways
 }

@@ -19,11 +19,65 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 #[test]
 fn help_version_and_mistakes_read_as_recorded() {
-    trycmd::TestCases::new()
+    let cases = trycmd::TestCases::new();
+    cases
         .env("COLUMNS", "100")
         .env("PTK_MODELS", "tests/data/models")
-        .case("tests/cmd/*.trycmd")
-        .run();
+        .case("tests/cmd/*.trycmd");
+    if cfg!(not(feature = "local")) {
+        cases.skip("tests/cmd/models.trycmd");
+    }
+    cases.run();
+}
+
+/// A build that cannot run local models does not offer to fetch them.
+#[cfg(not(feature = "local"))]
+#[test]
+fn without_local_models_none_is_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [
+        &["--help"][..],
+        &["models", "--help"],
+        &["models", "list", "--help"],
+        &["models", "list"],
+        &["models", "list", "--json"],
+        &["setup", "--help"],
+        &["setup", "--json"],
+        &["run", "Hi"],
+        &["run", "Hi", "--provider", "opneai"],
+        &["index", "--help"],
+        &["index"],
+        &["search", "--help"],
+        &["search", "anything"],
+        &["doctor"],
+    ] {
+        let output = ptk(args)
+            .current_dir(folder.path())
+            .env("PTK_MODELS", folder.path().join("models"))
+            .env("PTK_STATE", folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            .env_remove("PTK_PROVIDER")
+            .output()
+            .unwrap();
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        for offer in [
+            "models pull",
+            "wordllama",
+            "smollm",
+            "qwen",
+            "download",
+            "local,",
+        ] {
+            let said = said.to_lowercase();
+            assert!(!said.contains(offer), "{args:?} offers {offer}: {said}");
+        }
+    }
+    let output = ptk(&["models", "pull"]).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "nothing is pulled by default"
+    );
 }
 
 #[test]

@@ -144,13 +144,15 @@ impl From<LlmError> for Failure {
             Kind::TimedOut => (504, "upstream_timeout"),
             Kind::Filtered => (502, "content_filter"),
             // The gateway's own key, not the client's.
-            Kind::Unauthorized => (502, "upstream_refused_key"),
+            Kind::Unauthorized | Kind::NoKey => (502, "upstream_refused_key"),
             Kind::Failing => (
                 error.status.filter(|it| *it >= 500).unwrap_or(502),
                 "upstream_failed",
             ),
             Kind::Cut => (502, "upstream_cut_off"),
-            Kind::Unreachable | Kind::Untrusted | Kind::NotStarted => (503, "upstream_unreachable"),
+            Kind::Unreachable | Kind::Untrusted | Kind::NotEncrypted | Kind::NotStarted => {
+                (503, "upstream_unreachable")
+            }
             _ => (502, "upstream_unreadable"),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);

@@ -36,9 +36,19 @@ pub struct LlmError {
     pub message: String,
     /// How long to wait before trying again, where the server says so.
     pub retry_after: Option<Duration>,
-    /// The title of the web page that the model is behind, if it is behind one.
-    /// Then the message is complete as it is.
-    pub page: Option<String>,
+    /// What is told in other words than those of the kind, if something is.
+    pub wording: Option<Box<Wording>>,
+}
+
+/// What an error tells in other words than those of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wording {
+    /// The title of the web page that the model is behind. Then the message is
+    /// complete as it is.
+    Page(String),
+    /// What to do about it, where more is known than the kind tells.
+    Remedy(String),
 }
 
 macro_rules! kinds {
@@ -85,6 +95,8 @@ kinds! {
     Unreachable: true, "cannot be reached", "see whether it runs and the address is right";
     /// The server's certificate is not trusted.
     Untrusted: false, "has a certificate that is not trusted", "see whether the address is right, or make the certificate known to this system";
+    /// The address begins with `https://`, and the server does not speak TLS.
+    NotEncrypted: false, "does not speak https", "write http:// in its address instead";
     /// The answer took too long.
     TimedOut: true, "took too long to answer", "try again, or allow it more time";
     /// The stream ended before the reply did.
@@ -93,7 +105,9 @@ kinds! {
     RateLimited: true, "takes no more requests for now", "wait a little, or use another model";
     /// The server failed.
     Failing: true, "failed", "try again later, or use another model";
-    /// The key is missing or wrong, or not allowed to do this.
+    /// The server wants a key, and none was sent.
+    NoKey: false, "wants a key", "set one that may use this model";
+    /// The key is wrong, or not allowed to do this.
     Unauthorized: false, "refused the key", "set a key that may use this model";
     /// There is no such model, or nothing at this address.
     NotFound: false, "has no such model", "name one that it has, and see whether the address is right";
@@ -175,7 +189,7 @@ impl LlmError {
             status: None,
             message: String::new(),
             retry_after: None,
-            page: None,
+            wording: None,
         }
     }
 
@@ -223,10 +237,17 @@ impl LlmError {
         self
     }
 
+    /// Sets what to do about it.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.wording = Some(Box::new(Wording::Remedy(remedy.into())));
+        self
+    }
+
     /// Sets the title of the page that the model is behind.
     #[must_use]
     pub fn page(mut self, title: impl Into<String>) -> Self {
-        self.page = Some(title.into());
+        self.wording = Some(Box::new(Wording::Page(title.into())));
         self
     }
 
@@ -234,6 +255,37 @@ impl LlmError {
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         self.kind.is_retryable()
+    }
+
+    /// What happened, without the details and what to do about it: for a note
+    /// that the model is asked again, after which it may fail once more.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        if let Some(Wording::Page(page)) = self.wording.as_deref() {
+            return format!("{page} call failed: {}", self.message);
+        }
+        let model = self.model.as_ref();
+        let model = model.map_or_else(String::new, |model| format!(" ({model})"));
+        let status = self.status;
+        let status = status.map_or_else(String::new, |status| format!(" (status {status})"));
+        format!("{}{model} {}{status}", self.provider, self.kind.what())
+    }
+
+    /// Whether a server that was asked for its models answered, and may only
+    /// have no list of them: a request for a reply need not fail.
+    #[must_use]
+    pub fn is_about_list(&self) -> bool {
+        let is_unusable = matches!(
+            self.kind,
+            LlmErrorKind::Unreachable
+                | LlmErrorKind::Untrusted
+                | LlmErrorKind::NotEncrypted
+                | LlmErrorKind::TimedOut
+                | LlmErrorKind::Cut
+                | LlmErrorKind::Unauthorized
+                | LlmErrorKind::NoKey
+        );
+        !is_unusable && self.wording.is_none()
     }
 
     /// The size of the model's window in tokens, if the server states it when it
@@ -249,17 +301,12 @@ impl LlmError {
 
 impl fmt::Display for LlmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(page) = &self.page {
-            return write!(f, "{page} call failed: {}", self.message);
-        }
-        f.write_str(&self.provider)?;
-        if let Some(model) = &self.model {
-            write!(f, " ({model})")?;
-        }
-        write!(f, " {}", self.kind.what())?;
-        if let Some(status) = self.status {
-            write!(f, " (status {status})")?;
-        }
+        f.write_str(&self.in_short())?;
+        let remedy = match self.wording.as_deref() {
+            Some(Wording::Page(_)) => return Ok(()),
+            Some(Wording::Remedy(remedy)) => remedy.as_str(),
+            None => self.kind.remedy(),
+        };
         let message = self.message.trim_end_matches(['.', ' ', '\n']);
         if !message.is_empty() {
             write!(f, ": {message}")?;
@@ -267,7 +314,7 @@ impl fmt::Display for LlmError {
         if let Some(wait) = self.retry_after.filter(|wait| *wait >= LONG) {
             write!(f, "; it wants to be left alone for {} s", wait.as_secs())?;
         }
-        write!(f, "; {}", self.kind.remedy())
+        write!(f, "; {remedy}")
     }
 }
 

@@ -62,7 +62,7 @@ mod stated_window;
 pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
 pub use delta::{Delta, FinishReason, Passthrough, Usage};
-pub use error::{LlmError, LlmErrorKind};
+pub use error::{LlmError, LlmErrorKind, Wording};
 pub use function::{FunctionProvider, provider_fn};
 pub use known::{KNOWN_MODELS, KnownModel};
 pub use memory::{FileMemory, InMemory, Memory, ModelProfile, memory_key};

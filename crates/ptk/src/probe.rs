@@ -153,6 +153,8 @@ impl Trial {
                 error.kind,
                 LlmErrorKind::Unreachable
                     | LlmErrorKind::Untrusted
+                    | LlmErrorKind::NotEncrypted
+                    | LlmErrorKind::NoKey
                     | LlmErrorKind::Unauthorized
                     | LlmErrorKind::Unpaid
                     | LlmErrorKind::NotFound

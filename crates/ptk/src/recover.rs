@@ -79,7 +79,9 @@ impl Session {
             Remedy::Text => self.teach(config, &error.to_string()).await,
             Remedy::Wait(wait) => {
                 tracing::warn!(%error, ?wait, "the model is asked again");
-                self.begin_again(format!("The model is asked again: {error}"))
+                // If it fails again, the whole error is told then.
+                let why = error.in_short();
+                self.begin_again(format!("The model is asked again: {why}"))
                     .await?;
                 self.stop.unless(sleep(wait)).await
             }

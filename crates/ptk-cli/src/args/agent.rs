@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::dialect_name::DialectName;
 use super::shared::{Approve, ConfigArgs, SandboxArgs};
+use super::words::looks_like_command;
 use crate::{completion, engine};
 
 #[derive(Debug, Args)]
@@ -28,6 +29,23 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
+
+    /// Whether neither `run` nor a session was named, so that a single word may
+    /// be a command that does not exist.
+    #[arg(skip)]
+    pub(crate) may_be_command: bool,
+}
+
+impl RunArgs {
+    /// The prompt, if it is most likely a command that does not exist: a single
+    /// word as commands are named, with nothing else for the model.
+    pub(crate) fn unknown_command(&self) -> Option<&str> {
+        let [word] = self.prompt.as_slice() else {
+            return None;
+        };
+        let is_meant = self.may_be_command && !self.session.go_on && self.files.is_empty();
+        (is_meant && looks_like_command(word)).then_some(word)
+    }
 }
 
 /// The session that something belongs to.

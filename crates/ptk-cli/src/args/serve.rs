@@ -1,6 +1,6 @@
 //! The flags of `ptk serve`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use crate::engine;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free port. Addresses other than
-    /// loopback need --keys
+    /// Address to listen on: `IP:PORT`, `NAME:PORT`, or a port of this machine.
+    /// Port 0 picks a free port. Addresses other than loopback need --keys
     #[arg(
         long,
         value_name = "ADDRESS",
         env = "PTK_LISTEN",
         hide_env_values = true,
-        default_value = "127.0.0.1:8787"
+        default_value = "127.0.0.1:8787",
+        value_parser = listen_address
     )]
     pub(crate) listen: SocketAddr,
 
@@ -128,10 +129,37 @@ pub(crate) struct ServeArgs {
     pub(crate) config: ConfigArgs,
 }
 
+/// Parses an address to listen on. A port alone is one of this machine. Of the
+/// addresses of a name, the first of IPv4 is taken, because most clients try
+/// that one.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.trim();
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    let example = "write it as 127.0.0.1:8787, localhost:8787 or 8787";
+    let is_named = text
+        .rsplit_once(':')
+        .is_some_and(|(name, port)| !name.is_empty() && port.parse::<u16>().is_ok());
+    if !is_named {
+        return Err(format!(
+            "the port is missing, or no number up to 65535; {example}"
+        ));
+    }
+    let addresses = text.to_socket_addrs();
+    let addresses =
+        addresses.map_err(|error| format!("the name does not resolve ({error}); {example}"))?;
+    let first = addresses.min_by_key(SocketAddr::is_ipv6);
+    first.ok_or_else(|| format!("the name has no address; {example}"))
+}
+
 /// What is written of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AccessLog {
-    /// A JSON line without the contents
+    /// A JSON line with the time, without the contents
     Json,
     /// The same with request and response, up to a megabyte each, without
     /// secrets
@@ -145,6 +173,7 @@ Examples:
   ptk serve --upstream http://127.0.0.1:8080/v1
   ptk serve --provider ollama --model gemma3:4b
   ptk serve                          # the models in [models] of ptk.toml
+  ptk serve --listen 8790            # another port, on this machine only
   ptk serve --listen 0.0.0.0:8787 --keys keys.txt
 
 Then point a client at it, such as OpenAI's:

@@ -1,5 +1,15 @@
 //! `ptk doctor`: what works on this machine. The protections from commands are
-//! not only queried but tried.
+//! not only queried but tried, and so is undo.
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `services` | keys, and the chosen model |
+//! | `paths` | folders, and the features of the build |
+//! | `undo` | whether changes can be taken back |
+
+mod paths;
+mod services;
+mod undo;
 
 use std::fs;
 use std::io::Write;
@@ -15,6 +25,9 @@ use ptk_sandbox::command::{
 use ptk_sandbox::{Scratch, Workspace};
 use serde::Serialize;
 
+use self::paths::{Features, Folder};
+use self::services::{Keys, ModelCheck};
+use self::undo::UndoCheck;
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
 
@@ -51,20 +64,16 @@ struct Finding {
     how: Option<&'static str>,
 }
 
-/// Whether the changes of commands can be recorded, so that they can be undone.
-#[derive(Debug, Serialize)]
-struct Recorded {
-    recorded: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-}
-
 /// The report that `--json` prints.
 #[derive(Debug, Serialize)]
 struct DoctorReport<'a> {
     sandbox: &'a [Finding],
     notes: &'a Notes,
-    undo: &'a Recorded,
+    undo: &'a UndoCheck,
+    keys: &'a Keys,
+    model: &'a ModelCheck,
+    paths: &'a [Folder],
+    features: Features,
 }
 
 /// Further notes about the sandbox.
@@ -117,32 +126,48 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
         .enable_all()
         .build()?;
     let (findings, undo) = if is_supported() {
-        (
-            runtime.block_on(examine())?,
-            runtime.block_on(try_to_record())?,
-        )
+        let findings = runtime.block_on(examine())?;
+        let (recorded, why) = match runtime.block_on(try_to_record()) {
+            Ok(why) => (why.is_none(), why),
+            Err(error) => (false, Some(format!("{error:#}"))),
+        };
+        (findings, UndoCheck::new(recorded, why))
     } else {
         unsupported()
     };
     let notes = Notes::new()?;
+    let (keys, model, folders) = (Keys::look(), ModelCheck::look(&runtime), Folder::all());
+    // A name may still be looked up, which cannot be stopped.
+    runtime.shutdown_background();
     if args.json {
         let report = DoctorReport {
             sandbox: &findings,
             notes: &notes,
             undo: &undo,
+            keys: &keys,
+            model: &model,
+            paths: &folders,
+            features: Features::HERE,
         };
         writeln!(out, "{}", serde_json::to_string(&report)?)?;
-    } else if is_supported() {
-        print(&findings, out)?;
-        notes.print(out)?;
-        print_undo(&undo, out)?;
     } else {
-        writeln!(out, "{}.", StartError::Unsupported)?;
-        writeln!(
-            out,
-            "Tools that read, search and edit files work, and what they change can be undone."
-        )?;
+        if is_supported() {
+            print(&findings, out)?;
+            notes.print(out)?;
+            undo.print(out)?;
+        } else {
+            writeln!(out, "{}.", StartError::Unsupported)?;
+            writeln!(
+                out,
+                "Tools that read, search and edit files work, and what they change can be undone."
+            )?;
+        }
+        keys.print(out)?;
+        model.print(out)?;
+        Folder::print(&folders, out)?;
+        Features::HERE.print(out)?;
     }
+    // Only the protections decide: what else is missing leaves something unused.
     let is_well = findings
         .iter()
         .all(|finding| finding.state == CheckState::Protected);
@@ -150,7 +175,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// What is reported where no command can be started.
-fn unsupported() -> (Vec<Finding>, Recorded) {
+fn unsupported() -> (Vec<Finding>, UndoCheck) {
     let why = Some(StartError::Unsupported.to_string());
     let finding = |what| Finding {
         what,
@@ -160,11 +185,7 @@ fn unsupported() -> (Vec<Finding>, Recorded) {
         how: Some("Use ptk in WSL (Windows Subsystem for Linux)."),
     };
     let findings = ALL.into_iter().map(finding).collect();
-    let undo = Recorded {
-        recorded: false,
-        why,
-    };
-    (findings, undo)
+    (findings, UndoCheck::new(false, why))
 }
 
 fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
@@ -191,24 +212,6 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
             "\nWithout all of them, commands are not run, unless you allow it: on a terminal\n\
              you are asked. To allow it for good, write [sandbox] and unprotected = \"allow\"\n\
              into ~/.config/ptk/ptk.toml; \"refuse\" asks no more."
-        )?;
-    }
-    Ok(())
-}
-
-fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
-    writeln!(out, "\nWhat is needed to undo commands:")?;
-    let sign = if undo.recorded { "ok" } else { "MISSING" };
-    let means = "what they are about to change is written down first";
-    writeln!(out, "  {sign:<8} {:<26} {means}", "recording")?;
-    if let Some(why) = &undo.why {
-        writeln!(out, "{:11}{why}", "")?;
-        writeln!(
-            out,
-            "{:11}Linux 5.6 or newer is needed, with seccomp, and reading the memory of one's own\n\
-             {:11}processes (kernel.yama.ptrace_scope below 2). Without it, the whole workspace is\n\
-             {:11}looked at before and after a command.",
-            "", "", ""
         )?;
     }
     Ok(())
@@ -329,11 +332,17 @@ fn mode(path: &Path) -> Result<Option<u32>> {
     Ok(place.node()?.map(|node| node.mode))
 }
 
-/// Runs a command that changes a file, and checks that it was recorded.
-async fn try_to_record() -> Result<Recorded> {
+/// Runs a command that changes a file, and checks that it was recorded among the
+/// user's records. Says why if it was not.
+async fn try_to_record() -> Result<Option<String>> {
     let scene = Scene::new()?;
     let root = scene.workspace.root().to_owned();
-    let pack = scene.folder.path().join("pack");
+    // Why that folder cannot be used is told with what is restored from it.
+    let place = undo::Place::open().ok();
+    let folder = place
+        .as_ref()
+        .map_or(scene.folder.path(), undo::Place::path);
+    let pack = folder.join("pack");
     fs::write(root.join("file"), "as it was\n")?;
     let mut policy = Policy::new(&scene.workspace);
     policy.recorded = Some(Recording {
@@ -346,11 +355,7 @@ async fn try_to_record() -> Result<Recorded> {
         most: 1024 * 1024,
     });
     if let Err(error) = scene.attempt_under(policy, "echo > file").await? {
-        let why = Some(error.to_string());
-        return Ok(Recorded {
-            recorded: false,
-            why,
-        });
+        return Ok(Some(error.to_string()));
     }
     let path = root.join("file").into_os_string().into_encoded_bytes();
     let mut records = Records::open(&pack)?;
@@ -358,8 +363,7 @@ async fn try_to_record() -> Result<Recorded> {
     while let Some(record) = records.read()? {
         recorded |= record.path == path && matches!(record.before, Before::File { .. });
     }
-    let why = (!recorded).then(|| "a command changed a file, and it was not recorded".to_owned());
-    Ok(Recorded { recorded, why })
+    Ok((!recorded).then(|| "a command changed a file, and it was not recorded".to_owned()))
 }
 
 async fn examine() -> Result<Vec<Finding>> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use ptk_sandbox::Workspace;
 use ptk_search::watch::Watcher;
-use ptk_search::{Index, Meaning, Progress, Report};
+use ptk_search::{Index, Progress, Report};
 use serde_json::{Value, json};
 
 use crate::args::IndexArgs;
@@ -118,8 +118,8 @@ fn print(index: &Index, report: &Report, has_json: bool, out: &mut impl Write) -
         writeln!(out, "Left out: {}.", skipped.join(", "))?;
     }
     out.flush()?;
-    if let Some(meaning) = meaning.filter(|it| *it != Meaning::Whole) {
-        writeln!(printer::stderr(), "Not by meaning: {meaning}.")?;
+    if let Some(note) = meaning.and_then(code::note) {
+        writeln!(printer::stderr(), "{note}")?;
     }
     Ok(())
 }

@@ -165,6 +165,14 @@ impl KeySource {
         }
     }
 
+    /// The variable, if the key is in one.
+    pub(crate) const fn variable(self) -> Option<&'static str> {
+        match self {
+            Self::Variable(name) => Some(name),
+            Self::File | Self::Keyring => None,
+        }
+    }
+
     /// The source as a part of a sentence.
     pub(crate) fn described(self) -> String {
         match self {

@@ -47,8 +47,12 @@ pub(crate) fn run(cli: &Cli) -> Exit {
         Notation::Text
     };
     let mut out = printer::stdout().notation(notation);
-    let performed = perform(&cli.command, &mut out)
-        .or_else(|error| without_model(&cli.command, error, &mut out));
+    let performed = match confirm(&cli.command) {
+        Ok(None) => perform(&cli.command, &mut out)
+            .or_else(|error| without_model(&cli.command, error, &mut out)),
+        Ok(Some(exit)) => Ok(exit),
+        Err(error) => Err(error),
+    };
     let flushed = out.flush();
     match performed {
         Ok(Exit::Success) => match flushed {
@@ -87,6 +91,15 @@ fn fails_in_json(command: &Command) -> bool {
     prints_json(command) && !is_document
 }
 
+/// Asks what has to be known before a command is performed. If it is not to be,
+/// the result says how it ends.
+fn confirm(command: &Command) -> Result<Option<Exit>> {
+    match command {
+        Command::Run(args) => run::confirm(args),
+        _ => Ok(None),
+    }
+}
+
 /// Performs a command that failed because no model is chosen, with the one that
 /// a person chooses. Any other error stays as it is.
 fn without_model(
@@ -95,6 +108,9 @@ fn without_model(
     out: &mut (impl Write + Send),
 ) -> Result<Exit> {
     let missing: NoModel = error.downcast()?;
+    if let Command::Serve(_) = command {
+        return Err(missing.explained_to_serve(&Found::look()));
+    }
     let asks = matches!(command, Command::Run(_) | Command::Chat(_));
     let dialogue = if asks && missing.can_be_chosen() {
         Dialogue::find()?

@@ -1,9 +1,10 @@
-//! `ptk models`: the local models.
+//! `ptk models`: the local models, and those that a provider lists.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use ptk::llm::http::Connection;
 use ptk_local::{
     Added, Address, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed, Package,
     Progress, PullError, Pulled, State, Step, Unfinished,
@@ -14,6 +15,8 @@ use crate::args::{AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, Re
 use crate::exit::{self, Exit};
 use crate::long::Long;
 use crate::printer::{self, Style};
+use crate::provider::{connected, is_server};
+use crate::provider_name::{LOCAL, storable};
 use crate::view::clean::in_line;
 use crate::view::{Screen, count, size};
 
@@ -35,6 +38,55 @@ pub(crate) fn run(command: &ModelsCommand, out: &mut impl Write) -> Result<Exit>
 }
 
 fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
+    match args.provider.as_deref() {
+        Some(provider) if provider != LOCAL => list_of(provider, args.json, out),
+        _ => list_local(args, out),
+    }
+}
+
+/// Lists the models of a service or server.
+fn list_of(provider: &str, json: bool, out: &mut impl Write) -> Result<Exit> {
+    if !is_server(provider) {
+        return Err(exit::wrong_usage(format!(
+            "--provider {provider} is not a server, so it lists no models"
+        )));
+    }
+    let server = connected(&Connection {
+        provider,
+        // None is asked for a reply.
+        model: Some(""),
+        address: None,
+        key_variable: None,
+    })?;
+    let long = Long::begin()?;
+    let listed = long.runtime.block_on(async {
+        tokio::select! {
+            listed = server.list_models() => Some(listed),
+            () = long.stop.cancelled() => None,
+        }
+    });
+    // A name may still be looked up, which cannot be stopped.
+    long.runtime.shutdown_background();
+    let Some(listed) = listed else {
+        return Ok(Exit::Interrupted);
+    };
+    let provider = storable(provider);
+    let models = listed?;
+    for name in &models {
+        if json {
+            writeln!(out, "{}", json!({"provider": provider, "name": name}))?;
+        } else {
+            writeln!(out, "{}", in_line(name))?;
+        }
+    }
+    out.flush()?;
+    if models.is_empty() {
+        exit::note(&format!("{provider} has no models."));
+    }
+    Ok(Exit::Success)
+}
+
+fn list_local(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
     let library = Library::open_default()?;
     let listing = library.list()?;
     let catalogue = Catalogue::read(library.folder())?;
@@ -42,7 +94,9 @@ fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
         let mut models = listing.models.iter();
         models.any(|it| it.entry.name == package.name)
     };
-    let others: Vec<&Package> = catalogue.packages().filter(|it| !is_there(it)).collect();
+    // Nothing is offered that this build cannot run.
+    let offered = catalogue.packages().filter(|_| cfg!(feature = "local"));
+    let others: Vec<&Package> = offered.filter(|it| !is_there(it)).collect();
     let unfinished = library.unfinished()?;
     if args.json {
         for model in &listing.models {
@@ -77,6 +131,9 @@ fn print(
     if models.is_empty() {
         let folder = in_line(&library.folder().display().to_string());
         writeln!(out, "There are no models in {folder}.")?;
+        if cfg!(not(feature = "local")) {
+            exit::note("`ptk models list --provider NAME` lists those of a service or server.");
+        }
     } else {
         let head = [
             "NAME",

@@ -16,6 +16,7 @@ use crate::dialect_file;
 use crate::engine;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
+use crate::models::Unchosen;
 use crate::view::{money, tokens, took};
 
 /// The dialects that are tried by default, after that of the model's family.
@@ -25,7 +26,7 @@ const ALL: &str = "all";
 
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
-    let model = agent::chosen(&args.model, &settings)?.model;
+    let model = agent::chosen(&args.model, &settings, Unchosen::OnlyService)?.model;
     let mut dialects = agent::dialects(&settings)?;
     for name in &args.dialects {
         dialects = dialect_file::add(dialects, name)?;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
 use crate::approver::approver;
-use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
+use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs, nearest_command, unknown_command};
 use crate::attachments;
 use crate::config::Settings;
 use crate::exit::{self, Exit};
@@ -25,6 +25,7 @@ use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
 use crate::sessions;
+use crate::setup::{Dialogue, Unanswered};
 use crate::view::clean::in_line;
 use crate::view::{self, HumanView, Json, Screen, View};
 
@@ -49,7 +50,7 @@ enum Task {
 }
 
 pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
-    let mut prompt = prompt(&args.prompt)?;
+    let mut prompt = prompt(args)?;
     for file in &args.files {
         prompt.push_str("\n\n");
         prompt.push_str(&attachments::of(file)?);
@@ -119,9 +120,36 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("nothing can be run")
 }
 
+/// Asks whether a single word is a prompt, which a model is paid for, or was
+/// meant as a command. `None` if it is a prompt.
+pub(crate) fn confirm(args: &RunArgs) -> Result<Option<Exit>> {
+    // What comes through a pipe decides, once it was read.
+    let Some(word) = args.unknown_command().filter(|_| io::stdin().is_terminal()) else {
+        return Ok(None);
+    };
+    let near = nearest_command(word);
+    let Some(dialogue) = Dialogue::find()? else {
+        return Err(unknown_command(&mut Cli::command(), word, near.as_deref()).into());
+    };
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let question = format!("No such command: `{word}`{near}\nSend it as a prompt?");
+    let answer = dialogue.agrees(&question);
+    dialogue.end();
+    match answer {
+        Ok(true) => Ok(None),
+        Err(error) if error.downcast_ref() == Some(&Unanswered::Interrupted) => {
+            Ok(Some(Exit::Interrupted))
+        }
+        Ok(false) | Err(_) => {
+            exit::note("Nothing was sent.");
+            Ok(Some(Exit::WrongUsage))
+        }
+    }
+}
+
 /// The prompt from the arguments, followed by stdin.
-fn prompt(words: &[String]) -> Result<String> {
-    let mut prompt = match words {
+fn prompt(args: &RunArgs) -> Result<String> {
+    let mut prompt = match args.prompt.as_slice() {
         [word] if word == "-" => String::new(),
         words => words.join(" "),
     };
@@ -134,6 +162,9 @@ fn prompt(words: &[String]) -> Result<String> {
                 prompt.push_str("\n\n");
             }
             prompt.push_str(piped);
+        } else if let Some(word) = args.unknown_command() {
+            let near = nearest_command(word);
+            return Err(unknown_command(&mut Cli::command(), word, near.as_deref()).into());
         }
     }
     if prompt.trim().is_empty() {

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use ptk_sandbox::Workspace;
 use ptk_search::words::{Stemming, Words};
-use ptk_search::{Filter, Hit, IndexError, Meaning, Query, SearchError, State, Which};
+use ptk_search::{Filter, Hit, IndexError, Query, SearchError, State, Which};
 
 use super::index::update;
 use crate::args::{OnlyBy, SearchArgs};
@@ -89,9 +89,10 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
         };
         writeln!(printer::stderr(), "Nothing was found{why}")?;
     }
-    let meaning = searcher.meaning();
-    if query.which != Which::Lexical && meaning != Meaning::Whole {
-        writeln!(printer::stderr(), "Not by meaning: {meaning}.")?;
+    if query.which != Which::Lexical
+        && let Some(note) = code::note(searcher.meaning())
+    {
+        writeln!(printer::stderr(), "{note}")?;
     }
     Ok(Exit::Success)
 }

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 use ptk::Model;
 use ptk::llm::FileMemory;
 use ptk::llm::http::{HttpProvider, Key, Kind};
-use ptk_gateway::{Gateway, GatewayBuilder, HostedTools, Keys, Limits, Log};
+use ptk_gateway::{Ended, Gateway, GatewayBuilder, HostedTools, Keys, Limits, Log};
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +20,7 @@ use crate::config::Settings;
 use crate::dialect_file;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
-use crate::models::Models;
+use crate::models::{Models, Unchosen};
 use crate::printer::{self, Notation};
 
 /// The variable with the key of a server that is given only by its address.
@@ -115,9 +117,19 @@ fn log(what: AccessLog) -> Option<Log> {
     }
 }
 
+/// A line of the log.
+#[derive(Serialize)]
+struct LogLine<'a> {
+    /// When the request ended.
+    ts: String,
+    #[serde(flatten)]
+    ended: &'a Ended,
+}
+
 /// Logs a request that has ended.
-fn tell(ended: &ptk_gateway::Ended) {
-    let line = serde_json::to_string(ended).unwrap_or_default();
+fn tell(ended: &Ended) {
+    let ts = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+    let line = serde_json::to_string(&LogLine { ts, ended }).unwrap_or_default();
     // If the log is no longer read, the gateway continues.
     let mut stderr = printer::stderr().notation(Notation::Json);
     let _ = writeln!(stderr, "{line}");
@@ -160,7 +172,7 @@ fn models(
     let named = Models::of(settings)?.all();
     let is_chosen = said(&args.model.provider) || said(&args.model.model);
     if is_chosen || named.is_empty() {
-        let chosen = agent::chosen(&args.model, settings)?;
+        let chosen = agent::chosen(&args.model, settings, Unchosen::Refuse)?;
         builder = builder.any(std::iter::once(chosen.model).chain(chosen.fallbacks));
     }
     let is_only = named.len() == 1 && !is_chosen;

@@ -62,7 +62,7 @@ impl Dialogue {
     }
 
     /// Ends it. A request that still waits is dropped.
-    pub(super) fn end(self) {
+    pub(crate) fn end(self) {
         self.long.runtime.shutdown_background();
     }
 
@@ -166,7 +166,7 @@ impl Dialogue {
     }
 
     /// Asks whether to do something; not by default.
-    pub(super) fn agrees(&self, question: &str) -> Result<bool> {
+    pub(crate) fn agrees(&self, question: &str) -> Result<bool> {
         let answer = self.line(&format!("{question} y yes, N no: "))?;
         Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use ptk::llm::Provider as _;
-use ptk::llm::http::{HttpProvider, KeyFile, Kind, SERVICES, Service, Timeouts, without_password};
+use ptk::llm::http::{
+    HttpProvider, KeyFile, Kind, SERVICES, Service, Timeouts, is_for_embeddings, without_password,
+};
 use ptk_local::{Catalogue, Library, Package, State};
 use serde_json::{Value, json};
 
@@ -100,15 +102,11 @@ impl Found {
             })
         });
         let services = self.services.iter().map(|found| {
-            let variable = match found.source {
-                KeySource::Variable(name) => Some(name),
-                KeySource::File | KeySource::Keyring => None,
-            };
             json!({
                 "kind": "service",
                 "provider": found.service.name,
                 "source": found.source.name(),
-                "variable": variable,
+                "variable": found.source.variable(),
             })
         });
         let downloads = self.downloads.iter().map(|download| {
@@ -209,11 +207,6 @@ async fn server(service: &'static Service, patience: Duration) -> Option<Server>
     })
 }
 
-/// Whether a model most likely answers no prompts, by its name.
-pub(super) fn is_for_embeddings(name: &str) -> bool {
-    name.to_lowercase().contains("embed")
-}
-
 fn patience() -> Duration {
     let said = std::env::var(PATIENCE_VARIABLE).ok();
     let said = said.and_then(|text| duration(&text).ok());
@@ -221,9 +214,16 @@ fn patience() -> Duration {
 }
 
 /// The services that need a key. Of those with the same key, the first.
-pub(super) fn keyed_services() -> impl Iterator<Item = &'static Service> {
+pub(crate) fn keyed_services() -> impl Iterator<Item = &'static Service> {
     let services = SERVICES.iter().filter(|service| service.needs_key);
     services.filter(|service| service.account() == service.name)
+}
+
+/// The service whose key is known, if it is only one and has a default model.
+pub(crate) fn only_service() -> Option<KeyedService> {
+    let (mut services, _) = services();
+    let only = services.pop().filter(|_| services.is_empty())?;
+    only.service.default_model.is_some().then_some(only)
 }
 
 /// The services whose key is in a variable or in the key file, and why the file

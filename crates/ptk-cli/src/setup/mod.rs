@@ -18,10 +18,10 @@ use std::env;
 
 use anyhow::{Context as _, Result};
 
-pub(crate) use self::dialogue::Dialogue;
-use self::dialogue::{Row, Unanswered};
-pub(crate) use self::found::Found;
+use self::dialogue::Row;
+pub(crate) use self::dialogue::{Dialogue, Unanswered};
 use self::found::local_servers;
+pub(crate) use self::found::{Found, KeyedService, keyed_services, only_service};
 use self::offer::{Choice, Offer, offers};
 use self::user_config::{RunModel, UserConfig};
 use crate::args::ConfigArgs;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use ptk::llm::http::{
-    ConnectError, Connection, HttpProvider, KEY_VARIABLE, Key, Service, Timeouts, without_password,
+    ConnectError, Connection, HttpProvider, KEY_VARIABLE, Key, Service, Timeouts,
+    is_for_embeddings, without_password,
 };
 
 use super::dialogue::{Dialogue, Row};
-use super::found::{Download, Found, KeyedService, Server, is_for_embeddings, keyed_services};
+use super::found::{Download, Found, KeyedService, Server, keyed_services};
 use super::user_config::RunModel;
 use crate::provider_name::LOCAL;
 use crate::view::size;

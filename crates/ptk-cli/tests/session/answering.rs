@@ -212,7 +212,7 @@ fn a_model_is_offered_the_tools_that_were_chosen() {
 #[test]
 fn a_session_goes_on() {
     let scene = Scene::new(&[json!("First.")]);
-    scene.ptk(&["one"]).good();
+    scene.ptk(&["run", "one"]).good();
     scene.ptk(&["two", "-c"]).good();
     scene.ptk(&["three", "--session", "other"]).good();
     scene.ptk(&["four", "--session", "other"]).good();
@@ -354,7 +354,7 @@ fn names_of_sessions_are_whole() {
     let nobody = scene.ptk(&["sessions", "delete", "", "--yes"]);
     assert_eq!((nobody.code, scene.sessions().len()), (1, 2));
     // An empty variable counts as unset.
-    let mut command = scene.command(&["three"]);
+    let mut command = scene.command(&["run", "three"]);
     assert!(
         command
             .env("PTK_SESSION", "")

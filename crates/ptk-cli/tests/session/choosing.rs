@@ -16,7 +16,7 @@ use crate::models::{chunks, output};
 use crate::scene::{Ended, Scene};
 use crate::watching::{PATIENCE, plain};
 
-const SECRET: &str = "sk-secret-0123456789";
+pub(crate) const SECRET: &str = "sk-secret-0123456789";
 /// The variables that would make more models appear.
 const VARIABLES: [&str; 8] = [
     "OPENAI_API_KEY",
@@ -58,7 +58,7 @@ async fn ollama(models: &[&str]) -> MockServer {
 }
 
 /// A person without a model, and with this Ollama.
-fn furnish(scene: &Scene, command: &mut Command, ollama: &str) {
+pub(crate) fn furnish(scene: &Scene, command: &mut Command, ollama: &str) {
     scene.furnish(command);
     for variable in VARIABLES {
         command.env_remove(variable);
@@ -71,7 +71,7 @@ fn furnish(scene: &Scene, command: &mut Command, ollama: &str) {
         .env("TERM", "dumb");
 }
 
-fn command(scene: &Scene, ollama: &str, args: &[&str]) -> Command {
+pub(crate) fn command(scene: &Scene, ollama: &str, args: &[&str]) -> Command {
     let mut command = Command::new(cargo_bin!("ptk"));
     furnish(scene, &mut command, ollama);
     command.args(args).stdin(Stdio::null());
@@ -79,7 +79,12 @@ fn command(scene: &Scene, ollama: &str, args: &[&str]) -> Command {
 }
 
 /// A terminal with `ptk` in it, and its exit code at the end.
-fn terminal(scene: &Scene, ollama: &str, args: &[&str], more: &[(&str, &str)]) -> PtySession {
+pub(crate) fn terminal(
+    scene: &Scene,
+    ollama: &str,
+    args: &[&str],
+    more: &[(&str, &str)],
+) -> PtySession {
     let mut command = Command::new("sh");
     furnish(scene, &mut command, ollama);
     command
@@ -91,7 +96,7 @@ fn terminal(scene: &Scene, ollama: &str, args: &[&str], more: &[(&str, &str)]) -
 }
 
 /// Runs a conversation at a terminal without blocking the mock server.
-async fn at_terminal<T: Send + 'static>(
+pub(crate) async fn at_terminal<T: Send + 'static>(
     mut terminal: PtySession,
     talk: impl FnOnce(&mut PtySession) -> T + Send + 'static,
 ) -> T {
@@ -236,7 +241,10 @@ async fn without_a_terminal_nothing_is_asked() {
     let host = server.address().to_string();
     let run = |args: &[&str]| {
         let mut command = command(&scene, &host, args);
-        command.env("GROQ_API_KEY", SECRET);
+        // Of several keys, none is taken unasked.
+        command
+            .env("GROQ_API_KEY", SECRET)
+            .env("ANTHROPIC_API_KEY", SECRET);
         output(command)
     };
     let (code, out, err) = run(&[]).await;

@@ -200,7 +200,7 @@ fn providers_are_checked_before_anything_is_sent() {
             &["Hi", "--provider", "cmd:/no/such/model"],
             "model cannot be started",
         ),
-        (&["Hi", "--provider", "ollama"], "name one with --model"),
+        (&["Hi", "--provider", "ollama"], "ollama cannot be reached"),
         (
             &["Hi", "--provider", "ftp://x", "--model", "m"],
             "write it as http://HOST:PORT/v1",
@@ -219,6 +219,7 @@ fn providers_are_checked_before_anything_is_sent() {
         ),
     ] {
         let mut command = scene.command(args);
+        command.env("OLLAMA_HOST", "127.0.0.1:9");
         let output = command.env_remove("GROQ_API_KEY").output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         let is_unknown = err.contains("Provider \"");
@@ -230,6 +231,8 @@ fn providers_are_checked_before_anything_is_sent() {
     let output = command
         .env_remove("PTK_PROVIDER")
         .env("GROQ_API_KEY", "x")
+        // Of several keys, none is taken unasked.
+        .env("OPENAI_API_KEY", "x")
         .output()
         .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();

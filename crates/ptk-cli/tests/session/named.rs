@@ -73,7 +73,7 @@ fallback = ["main"]
     run.env("SPARE_KEY", "sk-spare-0123456789");
     let (code, out, err) = ended(run).await;
     assert_eq!((code, out.as_str()), (0, "Hello.\n"), "{err}");
-    assert!(err.contains("refused the key"), "{err}");
+    assert!(err.contains("wants a key"), "{err}");
     assert!(err.contains("mini is asked instead"), "{err}");
     // 40 input tokens, 9 output tokens.
     assert_eq!(scene.sessions()[0]["usage"]["cost_micros"], 13_000);
@@ -456,7 +456,7 @@ async fn a_model_that_cannot_be_asked_or_never_calls_is_said_to_be_so() {
     );
     let (code, _, err) = ended(probe).await;
     assert_eq!(code, 1);
-    assert!(err.contains("refused the key"), "{err}");
+    assert!(err.contains("wants a key"), "{err}");
     let sent = server.received_requests().await.unwrap();
     assert_eq!(
         sent.iter()

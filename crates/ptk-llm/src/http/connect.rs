@@ -4,8 +4,10 @@ use std::thread;
 
 use ptk_protocol::schema::suggest;
 
-use super::{HttpProvider, Key, KeyFileError, Kind, SERVICES, Service, SetupError};
-use crate::Provider as _;
+use super::{
+    HttpProvider, Key, KeyFileError, Kind, SERVICES, Service, SetupError, is_for_embeddings,
+};
+use crate::LlmError;
 
 /// The variable with the key for a server that is given only by its address. No
 /// other key is sent there.
@@ -33,7 +35,8 @@ pub struct Connection<'a> {
     /// OpenAI's does, or a service and the address of a server that speaks as
     /// it does: `ollama:http://gpu:11434`.
     pub provider: &'a str,
-    /// The model's name. By default, the only one that the server has.
+    /// The model's name. By default, the one that a service has for this, or
+    /// the only one that the server has.
     pub model: Option<&'a str>,
     /// The address, where it is not the service's own.
     pub address: Option<&'a str>,
@@ -88,6 +91,9 @@ pub enum ConnectError {
         /// The provider.
         provider: String,
     },
+    /// No model was named, and the server cannot be asked which ones it has.
+    #[error(transparent)]
+    NotListed(Box<LlmError>),
     /// The address cannot be used.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -160,15 +166,11 @@ impl<'a> Connection<'a> {
                 provider: name.to_owned(),
             });
         }
-        let provider = provider.key(key);
-        let model = match self.model {
+        let provider = provider.key(key).key_variables(keys, service);
+        let by_default = Service::named(name).filter(|_| needs_key);
+        let by_default = by_default.and_then(|service| service.default_model);
+        let model = match self.model.or(by_default) {
             Some(model) => model.to_owned(),
-            None if needs_key => {
-                return Err(ConnectError::SeveralModels {
-                    provider: name.to_owned(),
-                    models: Vec::new(),
-                });
-            }
             None => only_model(name, &provider)?,
         };
         Ok(provider.with_model(&model))
@@ -219,16 +221,26 @@ pub fn split_address(name: &str) -> Option<(&str, &str)> {
     parts.1.contains("://").then_some(parts)
 }
 
-/// The only model of a server, or an error if it has several.
+/// The only model of a server that answers prompts, or an error if it has
+/// several.
 fn only_model(name: &str, provider: &HttpProvider) -> Result<String, ConnectError> {
     // A runtime of its own, because this may be called inside one.
     let ask = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build().ok()?;
-        runtime.block_on(provider.models())
+        Some(runtime.block_on(provider.list_models()))
     };
-    let models = thread::scope(|scope| scope.spawn(ask).join());
-    let mut models = models.ok().flatten().unwrap_or_default();
+    let listed = thread::scope(|scope| scope.spawn(ask).join());
+    let mut models = match listed.ok().flatten() {
+        Some(Ok(models)) => models,
+        Some(Err(error)) if !error.is_about_list() => {
+            return Err(ConnectError::NotListed(error.into()));
+        }
+        Some(Err(_)) | None => Vec::new(),
+    };
+    if models.iter().any(|name| !is_for_embeddings(name)) {
+        models.retain(|name| !is_for_embeddings(name));
+    }
     match models.len() {
         0 => Err(ConnectError::NoModel {
             provider: name.to_owned(),

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{HttpProvider, Kind};
-use crate::{Capabilities, Form, KnownModel};
+use crate::{Capabilities, Form, KnownModel, LlmError, LlmErrorKind};
 
 /// The longest name of a model, in bytes. What is longer is not a name.
 const MAX_NAME: usize = 512;
@@ -44,9 +44,9 @@ pub(super) async fn ask(
     has_said.then_some(learned)
 }
 
-/// The names of the server's models. `None` if it does not list them. Services
-/// that list them page by page are asked for the longest page, a thousand names.
-pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
+/// The names of the server's models. Services that list them page by page are
+/// asked for the longest page, a thousand names.
+pub(super) async fn models(provider: &HttpProvider) -> Result<Vec<String>, LlmError> {
     let root = provider.path().trim_end_matches("/v1");
     let own = || format!("{}/models", provider.path());
     let (path, list, name) = match provider.kind() {
@@ -55,8 +55,13 @@ pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
         Kind::Anthropic => (own() + "?limit=1000", "data", "id"),
         _ => (own(), "data", "id"),
     };
-    let told = provider.told(&path, None).await?;
-    let models = told.get(list)?.as_array()?.iter();
+    let told = provider.asked(&path, None).await?;
+    let models = told.get(list).and_then(Value::as_array);
+    let models = models.ok_or_else(|| {
+        let error = LlmError::new(&provider.name, None, LlmErrorKind::Unreadable);
+        error.message("it is not a list of models")
+    })?;
+    let models = models.iter();
     let names = models.filter_map(|it| it.get(name)?.as_str());
     let names = names.filter(|name| name.len() <= MAX_NAME);
     let names = names.map(|name| match provider.kind() {
@@ -64,7 +69,13 @@ pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
         Kind::Gemini => name.strip_prefix("models/").unwrap_or(name),
         _ => name,
     });
-    Some(names.map(str::to_owned).collect())
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Whether a model most likely answers no prompts, by its name.
+#[must_use]
+pub fn is_for_embeddings(name: &str) -> bool {
+    name.to_lowercase().contains("embed")
 }
 
 #[derive(Debug, Default)]

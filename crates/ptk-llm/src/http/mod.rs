@@ -38,6 +38,7 @@ pub use key::Key;
 pub use key_file::{KeyFile, KeyFileError};
 #[cfg(feature = "keyring")]
 pub use keyring::{Keyring, KeyringError};
+pub use learn::is_for_embeddings;
 pub use sending::{HttpProvider, SetupError};
 pub use services::{Grammar, Kind, SERVICES, Service};
 

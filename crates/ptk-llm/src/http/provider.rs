@@ -8,7 +8,19 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::sending::HttpProvider;
 use super::{learn, shown};
-use crate::{Api, Capabilities, Deltas, Form, KnownModel, Provider, Request};
+use crate::{Api, Capabilities, Deltas, Form, KnownModel, LlmError, Provider, Request};
+
+impl HttpProvider {
+    /// The names of the server's models, as [`Provider::models`] has them, or
+    /// why they are not known.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be reached, refuses the request or lists no models.
+    pub async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+        learn::models(self).await
+    }
+}
 
 impl Provider for HttpProvider {
     fn name(&self) -> &str {
@@ -65,7 +77,7 @@ impl Provider for HttpProvider {
     }
 
     fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
-        learn::models(self).boxed()
+        learn::models(self).map(Result::ok).boxed()
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {

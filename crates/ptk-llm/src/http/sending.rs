@@ -20,6 +20,15 @@ use crate::{Capabilities, LlmError, LlmErrorKind, Request};
 /// Domain suffixes of hosts on this machine or in the local network.
 const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
 
+/// How the TLS library tells that the server answered without TLS.
+const NOT_TLS: &str = "InvalidContentType";
+/// How the HTTP library tells that a host name does not resolve.
+const NOT_RESOLVED: &str = "dns error";
+/// How the HTTP library tells that the answer is not HTTP.
+const NOT_HTTP: &str = "invalid HTTP version";
+/// Why a request with a key was not sent.
+const UNSENT_KEY: &str = "the key has characters that no key has, and was not sent";
+
 /// The content type of requests.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -41,6 +50,10 @@ pub struct HttpProvider {
     pub(super) base: Url,
     pub(super) model: Option<String>,
     key: Option<Key>,
+    /// The variables that the key is looked for in.
+    key_variables: Vec<String>,
+    /// The service whose key can be stored for it.
+    stored_for: Option<&'static str>,
     pub(super) timeouts: Timeouts,
     /// Capabilities that follow from its wire format.
     pub(super) capabilities: Capabilities,
@@ -87,6 +100,8 @@ impl HttpProvider {
         let mut provider = Self::elsewhere(service, &address)?;
         service.name.clone_into(&mut provider.name);
         provider.key = Key::of_variables(service.keys);
+        provider.key_variables = owned(service.keys);
+        provider.stored_for = service.needs_key.then(|| service.account());
         provider.is_hosted =
             service.is_hosted && address.trim().trim_end_matches('/') == service.base;
         Ok(provider)
@@ -121,6 +136,8 @@ impl HttpProvider {
             kind,
             model: None,
             key: None,
+            key_variables: Vec::new(),
+            stored_for: None,
             timeouts,
             capabilities: Capabilities {
                 form: wire.form(),
@@ -144,6 +161,14 @@ impl HttpProvider {
     #[must_use]
     pub fn key(mut self, key: Option<Key>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// Sets the variables that the key is looked for in, so that an error can
+    /// name them. The key of a service is not stored for another server.
+    pub(super) fn key_variables(mut self, names: &[&str], stored_for: Option<&Service>) -> Self {
+        self.key_variables = owned(names);
+        self.stored_for = stored_for.map(Service::account);
         self
     }
 
@@ -173,17 +198,77 @@ impl HttpProvider {
 
     /// The error of a request that could not be sent or received.
     pub(super) fn failed(&self, request: &Request, error: &reqwest::Error) -> LlmError {
+        let model = request.model.as_deref().or(self.model.as_deref());
+        self.not_sent(model, error)
+    }
+
+    fn not_sent(&self, model: Option<&str>, error: &reqwest::Error) -> LlmError {
         let why = told(error);
-        let kind = if error.is_timeout() {
-            LlmErrorKind::TimedOut
-        } else if error.is_connect() && why.contains("certificate") {
-            LlmErrorKind::Untrusted
+        let of_kind = |kind| LlmError::new(&self.name, model, kind);
+        let is_here = |what: &str| why.contains(what);
+        let failed = if error.is_timeout() {
+            of_kind(LlmErrorKind::TimedOut)
+        } else if error.is_connect() && is_here("certificate") {
+            of_kind(LlmErrorKind::Untrusted)
+        } else if error.is_connect() && is_here(NOT_TLS) {
+            // What the TLS library says about the first byte helps nobody.
+            return of_kind(LlmErrorKind::NotEncrypted);
+        } else if error.is_connect() && is_here(NOT_RESOLVED) {
+            let host = self.base.host_str().unwrap_or_default();
+            let message = format!("the host name {host} does not resolve");
+            return of_kind(LlmErrorKind::Unreachable)
+                .message(message)
+                .remedy("see whether it is written right, and whether this machine has a network");
         } else if error.is_connect() {
-            LlmErrorKind::Unreachable
+            of_kind(LlmErrorKind::Unreachable)
+        } else if self.base.scheme() == "http" && is_here(NOT_HTTP) {
+            return of_kind(LlmErrorKind::Unreadable)
+                .message("it does not answer as an HTTP server does")
+                .remedy("if it is one of HTTPS, write https:// in its address");
         } else {
-            LlmErrorKind::Cut
+            of_kind(LlmErrorKind::Cut)
         };
-        self.error(request, kind).message(self.hidden(&why))
+        failed.message(self.hidden(&why))
+    }
+
+    /// The error that a status and its message mean. One about the key says
+    /// where that is looked for.
+    fn refused(&self, model: Option<&str>, status: u16, message: String) -> LlmError {
+        let mut error = LlmError::of_status(&self.name, model, status, message);
+        if error.kind != LlmErrorKind::Unauthorized {
+            return error;
+        }
+        // A password in the address, or a header of it, may be the key.
+        if self.key.is_none() && status == 401 && self.base.password().is_none() {
+            error.kind = LlmErrorKind::NoKey;
+        }
+        match self.where_to_set_a_key() {
+            Some(remedy) => error.remedy(remedy),
+            None => error,
+        }
+    }
+
+    /// How the user gives it a key.
+    fn where_to_set_a_key(&self) -> Option<String> {
+        let variables = self.key_variables.join(" or ");
+        if variables.is_empty() {
+            return None;
+        }
+        let host = self.base.host_str().unwrap_or_default();
+        let at_host = Service::at_host(host).filter(|_| self.stored_for.is_none());
+        Some(match (self.stored_for, at_host) {
+            (Some(name), _) => {
+                format!("set one in {variables}, or keep one with `ptk keys set {name}`")
+            }
+            (None, Some(service)) => format!(
+                "set one in {variables}; or use --provider {}, with the key in {} or kept with \
+                 `ptk keys set {}`",
+                service.name,
+                service.keys.join(" or "),
+                service.account()
+            ),
+            (None, None) => format!("set one in {variables}"),
+        })
     }
 
     fn hidden(&self, text: &str) -> String {
@@ -199,7 +284,7 @@ impl HttpProvider {
         let message = bounded(&self.hidden(&message));
         LlmError {
             status,
-            ..LlmError::of_status(&self.name, model, status.unwrap_or(500), message)
+            ..self.refused(model, status.unwrap_or(500), message)
         }
     }
 
@@ -222,7 +307,7 @@ impl HttpProvider {
         }
         let Some(builder) = self.prepared(builder) else {
             let error = self.error(request, LlmErrorKind::Unauthorized);
-            return Err(error.message("the key has characters that no key has, and was not sent"));
+            return Err(error.message(UNSENT_KEY));
         };
         let late = || self.error(request, LlmErrorKind::TimedOut);
         let first = self.soon(request, until);
@@ -234,12 +319,15 @@ impl HttpProvider {
             return Ok(response);
         }
         let refusal = Refusal::read(response, first, |text| self.hidden(text)).await;
-        let error = LlmError::of_status(&self.name, Some(model), refusal.meant, refusal.message);
-        Err(LlmError {
+        Err(self.refusal(Some(model), refusal))
+    }
+
+    fn refusal(&self, model: Option<&str>, refusal: Refusal) -> LlmError {
+        LlmError {
             status: Some(refusal.status),
             retry_after: refusal.retry_after,
-            ..error
-        })
+            ..self.refused(model, refusal.meant, refusal.message)
+        }
     }
 
     /// The address of a path after the base; a query of the base is kept.
@@ -273,6 +361,11 @@ impl HttpProvider {
     /// Requests information other than a reply; `None` if the server does not
     /// have it.
     pub(super) async fn told(&self, path: &str, body: Option<&Value>) -> Option<Value> {
+        self.asked(path, body).await.ok()
+    }
+
+    /// Requests information other than a reply.
+    pub(super) async fn asked(&self, path: &str, body: Option<&Value>) -> Result<Value, LlmError> {
         let mut address = self.base.clone();
         if let Some((path, query)) = path.split_once('?') {
             address.set_path(path);
@@ -284,15 +377,21 @@ impl HttpProvider {
             Some(body) => self.client.post(address).json(body),
             None => self.client.get(address),
         };
-        let builder = self.prepared(builder)?;
-        let told = async {
-            let response = builder.send().await.ok()?.error_for_status().ok()?;
-            let body = start_of(response, MAX_WHOLE).await;
-            serde_json::from_slice(&body).ok()
-        };
-        timeout_at(Instant::now() + self.timeouts.connect, told)
-            .await
-            .ok()?
+        let of_kind = |kind| LlmError::new(&self.name, None, kind);
+        let builder = self
+            .prepared(builder)
+            .ok_or_else(|| of_kind(LlmErrorKind::Unauthorized).message(UNSENT_KEY))?;
+        let until = Instant::now() + self.timeouts.connect;
+        let late = |_| of_kind(LlmErrorKind::TimedOut);
+        let sent = timeout_at(until, builder.send()).await.map_err(late)?;
+        let response = sent.map_err(|error| self.not_sent(None, &error))?;
+        if !response.status().is_success() {
+            let refusal = Refusal::read(response, until, |text| self.hidden(text)).await;
+            return Err(self.refusal(None, refusal));
+        }
+        let body = timeout_at(until, start_of(response, MAX_WHOLE)).await;
+        let body = body.map_err(late)?;
+        serde_json::from_slice(&body).map_err(|_| of_kind(LlmErrorKind::Unreadable))
     }
 
     /// The kind of API that the server speaks.
@@ -397,17 +496,55 @@ fn client(timeouts: Timeouts, base: &Url) -> Result<Client, SetupError> {
     client.map_err(|error| SetupError::Client(told(&error)))
 }
 
-/// The message of an error and its sources.
+/// The message of an error and its sources, each cause once: some libraries
+/// repeat their source in their own text.
 fn told(error: &reqwest::Error) -> String {
-    let mut parts = Vec::new();
+    let mut causes = Vec::new();
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = source {
-        let text = error.to_string();
-        // Addresses may contain keys.
-        if !text.contains("://") && !parts.contains(&text) {
-            parts.push(text);
-        }
+        causes.push(error.to_string());
         source = error.source();
     }
+    told_once(&causes)
+}
+
+/// These causes as one text, the outermost first.
+fn told_once(causes: &[String]) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for cause in causes {
+        // Addresses may contain keys, and the stage of a client says nothing
+        // that the kind of the error does not.
+        let is_useful = !cause.contains("://") && !cause.starts_with("client error (");
+        if is_useful && !parts.iter().any(|part| part.contains(cause.as_str())) {
+            parts.push(cause);
+        }
+    }
     parts.join(": ")
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_once;
+
+    #[test]
+    fn a_cause_that_is_repeated_is_told_once() {
+        let told = |causes: &[&str]| told_once(&super::owned(causes));
+        let refused = "Connection refused (os error 111)";
+        let repeated = format!("tcp connect error: {refused}");
+        assert_eq!(
+            told(&[
+                "error sending request for url (http://a/?key=secret)",
+                "client error (Connect)",
+                &repeated,
+                refused,
+                refused,
+            ]),
+            repeated
+        );
+        assert_eq!(told(&["a", "b", "a"]), "a: b");
+    }
 }

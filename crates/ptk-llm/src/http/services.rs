@@ -75,6 +75,9 @@ pub struct Service {
     pub is_hosted: bool,
     /// How answers of its models can be constrained.
     pub grammar: Grammar,
+    /// The model that is asked if none is named: one that calls tools well and
+    /// is not expensive. Only hosted services have one.
+    pub default_model: Option<&'static str>,
 }
 
 /// The services that are known by name.
@@ -86,6 +89,7 @@ pub const SERVICES: &[Service] = &[
         &["OPENAI_API_KEY"],
     )
     .titled("OpenAI")
+    .default_model("gpt-5-mini")
     .at("OPENAI_BASE_URL")
     .holds(Grammar::Schema),
     service(
@@ -95,6 +99,7 @@ pub const SERVICES: &[Service] = &[
         &["OPENAI_API_KEY"],
     )
     .titled("OpenAI")
+    .default_model("gpt-5-mini")
     .at("OPENAI_BASE_URL")
     .holds(Grammar::Schema),
     service(
@@ -104,6 +109,7 @@ pub const SERVICES: &[Service] = &[
         &["ANTHROPIC_API_KEY"],
     )
     .titled("Anthropic")
+    .default_model("claude-sonnet-4-5")
     .holds(Grammar::Schema),
     service(
         "ai-studio",
@@ -112,6 +118,7 @@ pub const SERVICES: &[Service] = &[
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     )
     .titled("Google AI Studio")
+    .default_model("gemini-flash-latest")
     .holds(Grammar::Schema),
     service(
         "groq",
@@ -119,14 +126,17 @@ pub const SERVICES: &[Service] = &[
         "https://api.groq.com/openai/v1",
         &["GROQ_API_KEY"],
     )
-    .titled("Groq"),
+    .titled("Groq")
+    .default_model("openai/gpt-oss-120b"),
     service(
         "openrouter",
         Kind::OpenAi,
         "https://openrouter.ai/api/v1",
         &["OPENROUTER_API_KEY"],
     )
-    .titled("OpenRouter"),
+    .titled("OpenRouter")
+    // Its own name for the model that suits a request best.
+    .default_model("openrouter/auto"),
     service("ollama", Kind::Ollama, "http://127.0.0.1:11434", &[])
         .titled("Ollama")
         .local()
@@ -190,6 +200,7 @@ const fn service(
         needs_key: true,
         is_hosted: true,
         grammar: Grammar::Unknown,
+        default_model: None,
     }
 }
 
@@ -201,6 +212,13 @@ impl Service {
     const fn at(self, variable: &'static str) -> Self {
         Self {
             at: Some(variable),
+            ..self
+        }
+    }
+
+    const fn default_model(self, model: &'static str) -> Self {
+        Self {
+            default_model: Some(model),
             ..self
         }
     }
@@ -222,6 +240,16 @@ impl Service {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         SERVICES.iter().find(|service| service.name == name)
+    }
+
+    /// The hosted service that has its API at this host, such as
+    /// `api.openai.com`.
+    #[must_use]
+    pub fn at_host(host: &str) -> Option<&'static Self> {
+        SERVICES.iter().find(|service| {
+            let base = service.base.strip_prefix("https://").unwrap_or_default();
+            service.is_hosted && base.split('/').next() == Some(host)
+        })
     }
 
     /// The name under which its key is stored: services that accept the same

@@ -1,6 +1,7 @@
 //! Failures in transit: each ends in an error that says what to do, and none in
 //! an incomplete answer.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -349,7 +350,24 @@ async fn a_host_without_an_address_is_said_plainly() {
         .await
         .unwrap_err();
     assert_eq!(error.kind, LlmErrorKind::Unreachable);
-    assert!(error.to_string().contains("dns error"), "{error}");
+    let said = "the host name nobody.invalid does not resolve; see whether it is written right";
+    assert!(error.to_string().contains(said), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_asked_again_by_https() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream
+            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            .unwrap();
+    });
+    let provider = HttpProvider::at(Kind::OpenAi, &address).unwrap();
+    let error = provider.list_models().await.unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::NotEncrypted);
+    assert!(!error.is_retryable(), "{error}");
 }
 
 /// A server with a certificate that it made itself.
