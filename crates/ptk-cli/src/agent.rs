@@ -219,6 +219,19 @@ impl Choices {
         model
     }
 
+    /// The settings that are logged with the turn, for those that continue it.
+    fn to_record(&self, provider: Option<&str>, options: &RunOptions) -> Map<String, Value> {
+        let recorded = json!({
+            "provider": provider.map(storable),
+            "model": self.model,
+            "dialect": self.dialect,
+            "tools": options.tools,
+            "max_iterations": options.max_iterations,
+            "max_tool_calls": options.max_tool_calls,
+        });
+        recorded.as_object().cloned().unwrap_or_default()
+    }
+
     fn options(&self, args: &AgentArgs, tools: Vec<String>) -> RunOptions {
         let run = &self.run;
         RunOptions {
@@ -309,6 +322,23 @@ impl<'a> WorkspaceContext<'a> {
         names.iter().cloned().partition(is_there)
     }
 
+    /// The names of the tools that a run is offered: the chosen ones, those of
+    /// the last turn that are still there, or those of the configuration.
+    fn chosen_tools(&self, choices: &Choices, notes: &mut Vec<String>) -> Result<Vec<String>> {
+        let recorded = choices.recorded.as_deref();
+        let (there, gone) = self.still_there(recorded.unwrap_or_default());
+        if !gone.is_empty() && choices.tools.is_none() {
+            notes.push(format!(
+                "No longer there, and left out: {}.",
+                gone.join(", ")
+            ));
+        }
+        let chosen = (choices.tools.as_deref())
+            .or(recorded.map(|_| there.as_slice()))
+            .or(choices.run.tools.as_deref());
+        self.offered(chosen)
+    }
+
     /// The names of the offered tools: the default ones and the declared ones,
     /// unless others are chosen. A tool is offered together with the tools that
     /// belong to it.
@@ -370,18 +400,7 @@ impl Agent {
             notes.push(format!("Working in {root}, the project of this folder."));
         }
         notes.extend(ground.tools.remarks());
-        let recorded = choices.recorded.as_deref();
-        let (there, gone) = ground.still_there(recorded.unwrap_or_default());
-        if !gone.is_empty() && choices.tools.is_none() {
-            notes.push(format!(
-                "No longer there, and left out: {}.",
-                gone.join(", ")
-            ));
-        }
-        let chosen = (choices.tools.as_deref())
-            .or(recorded.map(|_| there.as_slice()))
-            .or(choices.run.tools.as_deref());
-        let mut offered = ground.offered(chosen)?;
+        let mut offered = ground.chosen_tools(&choices, &mut notes)?;
         if let Some(dialect) = &choices.dialect {
             ground.add_dialect(dialect)?;
             check_read(&ground.dialects, dialect)?;
@@ -426,7 +445,7 @@ impl Agent {
             args.system.as_deref(),
         );
         notes.extend(told.note);
-        let mut options = choices.options(args, offered.clone());
+        let mut options = choices.options(args, offered);
         options.context_window = chosen.context_window.or(options.context_window);
         let model = choices.model.as_deref().or(found_name.as_deref());
         let model = told_model(chosen.provider.as_deref(), model);
@@ -441,18 +460,7 @@ impl Agent {
             };
             manager(settings, ground.tools, terms, workspace, face)?
         };
-        let recorded = json!({
-            "provider": chosen.provider.as_deref().map(storable),
-            "model": choices.model,
-            "dialect": choices.dialect,
-            "tools": offered,
-            "max_iterations": options.max_iterations,
-            "max_tool_calls": options.max_tool_calls,
-        });
-        let options = RunOptions {
-            settings: recorded.as_object().cloned().unwrap_or_default(),
-            ..options
-        };
+        options.settings = choices.to_record(chosen.provider.as_deref(), &options);
         let mut builder = Ptk::builder()
             .model(choices.adapted(chosen.model))
             .tool_manager(manager)

@@ -32,6 +32,7 @@ use self::sections::BrowserOptions;
 pub(crate) use self::sections::{
     CallsName, CompactionName, Helper, Limits, MAX_ITERATIONS, MAX_TOOL_CALLS, Run,
 };
+use self::tools::Named;
 pub(crate) use self::tools::Tools;
 use self::trust::Trust;
 pub(crate) use self::trust::Withheld;
@@ -103,10 +104,12 @@ impl Settings {
         let own = here.file.as_ref().map(|it| it.path().display().to_string());
         for entry in &here.entries {
             let is_own = own.as_ref() == Some(&entry.source);
-            let is_wrong = |near: Option<&str>| near.is_some() || !is_own;
-            if tools.near(&entry.rule).is_some_and(is_wrong)
-                && let Some(unknown) = tools.unknown_in(&entry.rule)
-            {
+            let is_wrong = match tools.named(&entry.rule) {
+                Named::Known => false,
+                Named::Like(_) => true,
+                Named::Unknown => !is_own,
+            };
+            if is_wrong && let Some(unknown) = tools.unknown_in(&entry.rule) {
                 bail!("{}: the rule `{}`: {unknown}", entry.source, entry.rule);
             }
         }

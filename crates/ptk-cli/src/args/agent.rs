@@ -198,6 +198,10 @@ pub(crate) struct ProbeArgs {
 }
 
 /// What a run is done with.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]

@@ -19,12 +19,11 @@ pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let registry = dialect_file::add(settings.dialects()?, &args.dialect)?;
     check_taught(&registry, DIALECT, &args.dialect)?;
-    let (system, tools) = match &args.tool_defs {
-        Some(path) => (None, tool_defs::read_file(path)?),
-        None => {
-            let (system, tools) = agent::offer(&settings)?;
-            (Some(system), tools)
-        }
+    let (system, tools) = if let Some(path) = &args.tool_defs {
+        (None, tool_defs::read_file(path)?)
+    } else {
+        let (system, tools) = agent::offer(&settings)?;
+        (Some(system), tools)
     };
     if let Some(notation) = args.grammar {
         return grammar(args, notation, &registry, &tools, out);

@@ -88,7 +88,7 @@ pub(crate) enum CallsName {
 }
 
 /// The limits of tool calls.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
     /// The timeout of a call whose tool sets none.

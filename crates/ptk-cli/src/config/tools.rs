@@ -20,6 +20,14 @@ pub(crate) struct Tools {
     pub(crate) untrusted: Vec<String>,
 }
 
+/// Which tool the name in a rule means.
+pub(super) enum Named<'a> {
+    Known,
+    /// None, but it is like this one.
+    Like(&'a str),
+    Unknown,
+}
+
 /// Tools that a build may leave out.
 const LEFT_OUT: [&str; 1] = ["request_code_context"];
 /// Stands between the name of a server and that of its tool.
@@ -29,11 +37,11 @@ impl Tools {
     /// Says that a rule names no tool, if so. Tools of servers are not known
     /// before the servers are asked.
     pub(crate) fn unknown_in(&self, rule: &Rule) -> Option<String> {
-        let near = self.near(rule)?;
-        let near = near.map_or_else(
-            || "`ptk tools list` lists them".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let near = match self.named(rule) {
+            Named::Known => return None,
+            Named::Like(near) => format!("did you mean `{near}`?"),
+            Named::Unknown => "`ptk tools list` lists them".to_owned(),
+        };
         Some(format!("no tool is called `{}`; {near}", rule.tool()))
     }
 
@@ -44,15 +52,16 @@ impl Tools {
         declared.map(|lint| format!("The tool {lint}")).collect()
     }
 
-    /// The name of a tool that is like the one in a rule; `None` if that is one
-    /// itself.
-    pub(super) fn near(&self, rule: &Rule) -> Option<Option<&str>> {
+    /// Which tool a rule names.
+    pub(super) fn named(&self, rule: &Rule) -> Named<'_> {
         let names = self.registry.toolset().names().chain(LEFT_OUT);
         let names = names.chain(self.untrusted.iter().map(String::as_str));
         let names: Vec<&str> = names.collect();
         let name = rule.tool();
-        let is_known = names.contains(&name) || name.contains(OF_SERVER);
-        (!is_known).then(|| suggest::nearest(name, names))
+        if names.contains(&name) || name.contains(OF_SERVER) {
+            return Named::Known;
+        }
+        suggest::nearest(name, names).map_or(Named::Unknown, Named::Like)
     }
 }
 

@@ -224,7 +224,7 @@ fn answers_are_json_of_a_schema() {
         "properties": {"items": {"type": "array", "items": {"type": "string"}}},
         "required": ["items"],
     });
-    scene.write("my schema.json", &schema.to_string());
+    scene.write("my schema.json", schema.to_string());
     let ended = scene
         .ptk(&["What is due?", "--schema", "my schema.json"])
         .good();

@@ -28,7 +28,7 @@ async fn run(replies: &[&str], options: RunOptions) -> (Execution, Vec<String>) 
     let requests = model.requests();
     let text = |request: &ptk::llm::Request| {
         let system = request.system.as_deref().into_iter();
-        let messages = request.messages.iter().map(|it| it.text());
+        let messages = request.messages.iter().map(ptk::llm::Message::text);
         system.chain(messages).collect::<Vec<_>>().join("\n---\n")
     };
     (run, requests.iter().map(text).collect())
