@@ -738,6 +738,7 @@ fn rules_are_added_for_here_or_everywhere() {
     let (code, told) = scene.ptk(&["permissions", "deny", "bash(git push *)", "--everywhere"]);
     assert_eq!(code, 0, "{told}");
     let kept = fs::read_to_string(scene.user_file()).unwrap();
+    assert!(kept.starts_with("# What ptk may do"), "{kept}");
     assert!(kept.contains("\ndeny = [\"bash(git push *)\"]"), "{kept}");
     let (_, listed) = scene.ptk(&["permissions", "list"]);
     for rule in [

@@ -103,8 +103,8 @@ impl TomlFile {
             document.decor_mut().set_prefix(header);
         }
         change(&mut document)?;
-        self.write(&document.to_string())
-            .map_err(|error| self.io("write", error))
+        let text = with_header_first(document.to_string(), header);
+        self.write(&text).map_err(|error| self.io("write", error))
     }
 
     /// The error about a content that was not expected.
@@ -220,5 +220,13 @@ mod tests {
         assert!(below.check().is_err());
         fs::write(&path, "a = ").unwrap();
         assert!(TomlFile::at(&path).check().is_err());
+    }
+}
+/// The text with its header at the beginning: a comment belongs to the table
+/// below it, and keys of the document stand above all tables.
+fn with_header_first(text: String, header: &str) -> String {
+    match text.find(header) {
+        Some(at) if at > 0 => format!("{header}{}", text.replacen(header, "", 1)),
+        _ => text,
     }
 }

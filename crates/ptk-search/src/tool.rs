@@ -118,15 +118,14 @@ pub struct RequestCodeContextArgs {
     /// What the code is about, in words or names, for example "where uploads are checked for size". Default: what the user said last
     #[serde(default)]
     hint: Option<String>,
-    /// How many tokens of code to give at most
-    #[serde(default = "usual_budget")]
+    /// How many tokens of code to give at most. Default: 1500
+    #[serde(default)]
     #[schemars(range(min = 1))]
-    token_budget: u64,
+    token_budget: Option<u64>,
 }
 
-const fn usual_budget() -> u64 {
-    1500
-}
+/// How many tokens of code are given by default.
+const USUAL_BUDGET: u64 = 1500;
 
 /// Result of [`RequestCodeContext`].
 #[derive(Debug, Serialize)]
@@ -189,7 +188,7 @@ impl TypedTool for RequestCodeContext {
         context: &CallContext,
         args: RequestCodeContextArgs,
     ) -> Result<RequestCodeContextResult, ToolError> {
-        let budget = args.token_budget.min(self.limit);
+        let budget = args.token_budget.unwrap_or(USUAL_BUDGET).min(self.limit);
         let text = query(args.hint.as_deref(), context.prompt())?;
         let mut query = Query::new(text);
         query.top = top_k(budget);

@@ -159,7 +159,7 @@ async fn the_budget_may_be_left_out() {
 async fn what_cannot_be_answered_is_said() {
     let scene = Scene::new(&[("mail.py", MAIL)]);
     for (args, told) in [
-        (json!({"token_budget": 0, "hint": "x"}), "`token_budget`"),
+        (json!({"token_budget": 0, "hint": "x"}), "'token_budget'"),
         (
             json!({"token_budget": 5}),
             "No query available (no hint provided and no recent user message)",

@@ -159,7 +159,7 @@ async fn a_server_without_a_named_model_is_asked_for_its_only_one() {
 async fn the_models_of_a_provider_are_listed() {
     let scene = Scene::new(&[]);
     let server = MockServer::start().await;
-    let models = json!({"data": [{"id": "first"}, {"id": "sec\u{1b}ond"}]});
+    let models = json!({"data": [{"id": "first"}, {"id": "the\u{1b}second"}]});
     Mock::given(method("GET"))
         .and(path("/v1/models"))
         .and(header("authorization", format!("Bearer {SECRET}")))
@@ -185,7 +185,11 @@ async fn the_models_of_a_provider_are_listed() {
         ("OPENAI_BASE_URL", address.as_str()),
     ];
     let (code, out, err) = list("openai", &[], &keys).await;
-    assert_eq!((code, out.as_str()), (0, "first\nsec\\u{1b}ond\n"), "{err}");
+    assert_eq!(
+        (code, out.as_str()),
+        (0, "first\nthe\\u{1b}second\n"),
+        "{err}"
+    );
     let (_, out, err) = list(&address, &["--json"], &[("PTK_API_KEY", SECRET)]).await;
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());
     let lines: Vec<Value> = lines.collect();
@@ -193,7 +197,7 @@ async fn the_models_of_a_provider_are_listed() {
         lines,
         [
             json!({"provider": address, "name": "first"}),
-            json!({"provider": address, "name": "sec\u{1b}ond"}),
+            json!({"provider": address, "name": "the\u{1b}second"}),
         ],
         "{err}"
     );

@@ -158,17 +158,23 @@ impl Repairer<'_> {
             return Ok(false);
         };
         self.writer.note(ProblemCode::Joined, self.pos);
+        let is_empty = self.writer.ends_before(self.pos, closer, '[');
+        if let Some(comma) = comma.filter(|_| is_empty) {
+            self.writer.take_back(self.pos, comma);
+        }
         self.writer.take_back(self.pos, closer);
         if let Some(top) = self.stack.last_mut() {
             top.comma = None;
             top.state = FrameState::After;
         }
         self.push(Kind::Array, b']', latest)?;
-        if comma.is_none() {
+        if comma.is_none() && !is_empty {
             self.writer.insert(self.pos, ",");
         }
         let after_comma = self.writer.position(self.pos);
-        if let Some(array) = self.stack.last_mut() {
+        if let Some(array) = self.stack.last_mut()
+            && !is_empty
+        {
             // An array that ends at once leaves a comma to take back.
             array.comma = Some(comma.unwrap_or(after_comma) - 1);
             array.count = 1;

@@ -568,6 +568,21 @@ fn strings_and_values_are_joined() {
 }
 
 #[test]
+fn an_array_goes_on_behind_its_closer() {
+    for (text, value) in [
+        (r#"{"a": ["x"], ["y"]}"#, json!({"a": ["x", "y"]})),
+        (r#"{"a": [], ["y"]}"#, json!({"a": ["y"]})),
+        (r#"{"a": [ ] ["y"], "b": 1}"#, json!({"a": ["y"], "b": 1})),
+        (r#"{"a": [], []}"#, json!({"a": []})),
+        (r#"{"a": [[]], ["y"]}"#, json!({"a": [[], "y"]})),
+    ] {
+        let repaired = repair(text).unwrap();
+        let read: Value = serde_json::from_str(&repaired.json).unwrap();
+        assert_eq!(read, value, "{text}");
+    }
+}
+
+#[test]
 fn tuples_and_sets_are_arrays() {
     assert_read("(1, 2)", &json!([1, 2]), &[SurroundingText]);
     assert_read(
