@@ -102,8 +102,12 @@ impl TomlFile {
         if document.is_empty() && document.to_string().is_empty() {
             document.decor_mut().set_prefix(header);
         }
+        let begins_with_header = document.to_string().starts_with(header);
         change(&mut document)?;
-        let text = with_header_first(document.to_string(), header);
+        let mut text = document.to_string();
+        if begins_with_header {
+            text = with_header_first(text, header);
+        }
         self.write(&text).map_err(|error| self.io("write", error))
     }
 
