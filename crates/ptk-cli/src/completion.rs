@@ -23,6 +23,13 @@ use crate::view::clean::in_line;
 /// The variable by which the script asks.
 const VARIABLE: &str = "PTK_COMPLETE";
 const NAME: &str = "ptk";
+/// As a file in zsh's `fpath`, the script is run by the first completion, and has
+/// to answer it.
+const ZSH_AUTOLOAD: &str = "
+if [ \"$funcstack[1]\" = _ptk ]; then
+    _clap_dynamic_completer_ptk \"$@\"
+fi
+";
 /// The most sessions that are offered.
 const MAX_SESSIONS: usize = 50;
 /// The most characters of a description.
@@ -44,6 +51,9 @@ pub(crate) fn script(shell: &str) -> std::io::Result<Vec<u8>> {
     let mut script = Vec::new();
     if let Some(shell) = Shells::builtins().completer(shell) {
         shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut script)?;
+    }
+    if shell == "zsh" {
+        script.extend_from_slice(ZSH_AUTOLOAD.as_bytes());
     }
     Ok(script)
 }
