@@ -9,7 +9,6 @@ use crossterm::event::{
 };
 use ptk::ContextUse;
 use ptk::events::{Delivery, EventKind};
-use ptk::tools::Decision;
 use ptk::view::{CallView, Conversation, Item, ItemKind};
 
 use super::command::{self, ChatCommand};
@@ -19,23 +18,16 @@ use super::draw::Canvas;
 use super::editor::Editor;
 use super::orders;
 use super::overlay::{Overlay, Said};
+use super::questions::{KeyEffect, Questions};
 use super::search::Search;
-use super::text::Lines;
-use crate::question::{Question, refused};
+use crate::question::refused;
 
-/// How long a question must be visible before a key can answer it.
-const UNREAD: Duration = Duration::from_millis(600);
 /// The time in which a second Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(2);
-/// How long a letter that chooses an answer waits before it counts: a user who
-/// is typing a text has pressed the next key by then.
-const SETTLING: Duration = Duration::from_millis(250);
 /// The message while something is being stopped.
 const STOPPING: &str = "Stopping. Ctrl-C once more leaves.";
 /// The most bytes of a prompt that the history keeps in full.
 const MAX_REMEMBERED: usize = 20_000;
-/// How many lines a page of a question scrolls.
-const QUESTION_PAGE: usize = 8;
 /// How many lines the mouse wheel scrolls.
 const WHEEL: usize = 3;
 
@@ -70,58 +62,6 @@ pub(crate) enum Focus {
     Word,
 }
 
-/// An answer to a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Once,
-    Session,
-    /// This edit, and all others of this session.
-    Edits,
-    Always,
-    No,
-    /// No, with a message to the model.
-    Because,
-}
-
-impl Answer {
-    /// The possible answers to a question.
-    pub(crate) fn to(question: &Question) -> Vec<Self> {
-        let mut answers = vec![Self::Once];
-        if question.has_session() {
-            answers.push(Self::Session);
-        }
-        if question.is_edit {
-            answers.push(Self::Edits);
-        }
-        if question.has_always() {
-            answers.push(Self::Always);
-        }
-        answers.extend([Self::No, Self::Because]);
-        answers
-    }
-
-    pub(crate) fn letter(self) -> char {
-        match self {
-            Self::Once => 'y',
-            Self::Session => 's',
-            Self::Edits => 'e',
-            Self::Always => 'a',
-            Self::No => 'n',
-            Self::Because => 'w',
-        }
-    }
-
-    fn decision(self) -> Decision {
-        match self {
-            Self::Once => Decision::Allow,
-            Self::Session => Decision::AllowForSession,
-            Self::Edits => Decision::AllowEdits,
-            Self::Always => Decision::AllowAlways,
-            Self::No | Self::Because => refused(""),
-        }
-    }
-}
-
 /// The content of the status line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Status {
@@ -144,25 +84,9 @@ pub(crate) struct Offer {
 pub(crate) struct App {
     pub(crate) conversation: Conversation,
     pub(crate) editor: Editor,
-    pub(crate) questions: VecDeque<Asked>,
-    /// When the open question first became visible.
-    seen_at: Option<Instant>,
-    /// Whether the user has switched to it with Tab.
-    is_read: bool,
-    /// When a question was answered last.
-    answered_at: Option<Instant>,
-    /// The body of the question in lines of a width.
-    pub(crate) question_body: Option<(usize, Lines)>,
-    /// Whether some of the question's body is visible.
-    pub(crate) is_question_seen: bool,
+    pub(crate) questions: Questions,
     pub(crate) focus: Focus,
     pub(crate) word: Editor,
-    /// The answer that is selected, but not given yet.
-    pub(crate) picked: Option<Answer>,
-    /// When a letter selected it. It is given once it is settled.
-    picked_at: Option<Instant>,
-    /// The first visible line of the question.
-    pub(crate) question_top: usize,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<Search>,
     pub(crate) offer: Option<Offer>,
@@ -203,17 +127,9 @@ impl App {
         Self {
             conversation,
             editor,
-            questions: VecDeque::new(),
-            seen_at: None,
-            is_read: false,
-            answered_at: None,
-            question_body: None,
-            is_question_seen: false,
+            questions: Questions::default(),
             focus: Focus::Editor,
             word: Editor::default(),
-            picked: None,
-            picked_at: None,
-            question_top: 0,
             overlay: None,
             search: None,
             offer: None,
@@ -244,21 +160,15 @@ impl App {
 
     /// Adds a question.
     pub(crate) fn ask(&mut self, asked: Asked) {
-        self.questions.push_back(asked);
-        if self.questions.len() == 1 {
-            self.open_question();
+        if self.questions.push(asked) {
+            self.turn_to_question();
         }
     }
 
-    fn open_question(&mut self) {
-        self.seen_at = None;
-        self.is_read = false;
-        self.question_body = None;
-        self.is_question_seen = false;
-        self.question_top = 0;
-        self.unpick();
+    /// Gives the keys to the open question, but does not interrupt a user who is
+    /// typing.
+    fn turn_to_question(&mut self) {
         self.word.take();
-        // A user who is typing is not interrupted.
         self.focus = if self.questions.is_empty() || !self.editor.is_empty() {
             Focus::Editor
         } else {
@@ -268,52 +178,26 @@ impl App {
 
     /// Records that the current state has been drawn.
     pub(crate) fn drawn(&mut self, now: Instant) {
-        let is_seen = self.is_question_seen && self.overlay.is_none();
-        self.seen_at = self.seen_at.or(Some(now)).filter(|_| is_seen);
+        self.questions.drawn(self.overlay.is_none(), now);
     }
 
-    /// Whether the user can have read the open question. Keys typed before that
-    /// do not answer it.
-    fn is_question_read(&self, now: Instant) -> bool {
-        let is_read = |at: Instant| self.is_read || now.duration_since(at) >= UNREAD;
-        self.seen_at.is_some_and(is_read)
-    }
-
-    /// Removes questions whose caller is gone.
+    /// Removes questions whose caller is gone. Returns whether one was removed.
     pub(crate) fn forget_gone(&mut self) -> bool {
-        let before = self.questions.len();
-        let first = self.questions.front().is_some_and(Asked::is_gone);
-        self.questions.retain(|asked| !asked.is_gone());
-        if first {
-            self.open_question();
+        let (is_any, is_first) = self.questions.forget_gone();
+        if is_first {
+            self.turn_to_question();
         }
-        before != self.questions.len()
+        is_any
     }
 
     /// Gives the answer that a letter has selected, unless more was typed since.
     /// Returns whether it did.
     pub(crate) fn settle(&mut self, now: Instant) -> bool {
-        let is_settled = |at: Instant| now.duration_since(at) >= SETTLING;
-        match self.picked {
-            Some(picked) if self.picked_at.is_some_and(is_settled) => {
-                self.answer(picked.decision(), now);
-                true
-            }
-            _ => false,
+        let is_answered = self.questions.settle(now);
+        if is_answered {
+            self.turn_to_question();
         }
-    }
-
-    fn unpick(&mut self) {
-        self.picked = None;
-        self.picked_at = None;
-    }
-
-    fn answer(&mut self, decision: Decision, now: Instant) {
-        if let Some(asked) = self.questions.pop_front() {
-            asked.answer(decision);
-        }
-        self.answered_at = Some(now);
-        self.open_question();
+        is_answered
     }
 
     /// Records that what was running has ended.
@@ -411,7 +295,7 @@ impl App {
         if self.overlay.is_some() {
             return self.overlay_key(key);
         }
-        if self.focus == Focus::Question && self.question_moved(key) || self.moved(key) {
+        if self.focus == Focus::Question && self.questions.moved(key) || self.moved(key) {
             return Vec::new();
         }
         match self.focus {
@@ -457,24 +341,6 @@ impl App {
         self.take_back_queue();
         self.flash = Some(STOPPING.to_owned());
         vec![Action::Stop]
-    }
-
-    /// Handles keys that scroll the question.
-    fn question_moved(&mut self, key: KeyEvent) -> bool {
-        if !key.modifiers.is_empty() {
-            return false;
-        }
-        let page = QUESTION_PAGE;
-        match key.code {
-            KeyCode::Up => self.question_top = self.question_top.saturating_sub(1),
-            KeyCode::Down => self.question_top += 1,
-            KeyCode::PageUp => self.question_top = self.question_top.saturating_sub(page),
-            KeyCode::PageDown => self.question_top += page,
-            KeyCode::Home => self.question_top = 0,
-            KeyCode::End => self.question_top = usize::MAX / 2,
-            _ => return false,
-        }
-        true
     }
 
     /// Handles keys that scroll or select, in any state.
@@ -555,95 +421,23 @@ impl App {
     }
 
     fn question_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
-        let Some(question) = self.questions.front().map(|asked| &asked.question) else {
-            self.focus = Focus::Editor;
-            return self.editor_key(key);
-        };
-        let answers = Answer::to(question);
-        let is_word = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
-        if is_word && !self.is_question_read(now) {
-            return self.unread_key(key, now);
-        }
-        let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
-        if is_word && !is_plain {
-            return Vec::new();
-        }
-        let at = answers.iter().position(|it| Some(*it) == self.picked);
-        let step = |by: usize| {
-            let count = answers.len();
-            answers.get(at.map_or(0, |at| (at + by) % count)).copied()
-        };
-        match key.code {
-            KeyCode::Enter => match self.picked {
-                Some(Answer::Because) => self.open_reason(),
-                Some(picked) => self.answer(picked.decision(), now),
-                None => self.flash = Some("Press one of the letters.".to_owned()),
-            },
-            KeyCode::Right | KeyCode::Left => {
-                let by = match key.code {
-                    KeyCode::Right => 1,
-                    _ => answers.len().saturating_sub(1),
-                };
-                let next = step(by);
-                self.unpick();
-                self.picked = next;
+        match self.questions.key(key, now) {
+            KeyEffect::Open => {}
+            KeyEffect::Told(told) => self.flash = Some(told.to_owned()),
+            KeyEffect::Answered => self.turn_to_question(),
+            KeyEffect::Reason => {
+                self.word.take();
+                self.focus = Focus::Word;
             }
-            KeyCode::Tab | KeyCode::Esc => {
+            KeyEffect::Editor(keys) => {
                 self.focus = Focus::Editor;
-                self.unpick();
+                return keys
+                    .into_iter()
+                    .flat_map(|key| self.editor_key(key))
+                    .collect();
             }
-            KeyCode::Char(c) => return self.letter(c, key, &answers, now),
-            _ => {}
         }
         Vec::new()
-    }
-
-    /// Handles a key that came before the user can have read the question: it
-    /// is for the editor, or for the previous question.
-    fn unread_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
-        if !self.is_question_seen {
-            let told = "What is asked cannot be seen here; make the window larger.";
-            self.flash = Some(told.to_owned());
-            return Vec::new();
-        }
-        let is_late = |at: Instant| now.duration_since(at) < UNREAD;
-        if self.answered_at.is_some_and(is_late) || key.code == KeyCode::Enter {
-            self.flash = Some("That is another question.".to_owned());
-            return Vec::new();
-        }
-        self.focus = Focus::Editor;
-        self.editor_key(key)
-    }
-
-    /// Selects an answer by its letter. If the user types on, it is text for
-    /// the editor.
-    fn letter(&mut self, c: char, key: KeyEvent, answers: &[Answer], now: Instant) -> Vec<Action> {
-        let meant = answers
-            .iter()
-            .find(|it| it.letter() == c.to_ascii_lowercase());
-        let typed = self.picked.filter(|_| self.picked_at.is_some());
-        if let (Some(meant), None) = (meant, typed) {
-            self.unpick();
-            if *meant == Answer::Because {
-                self.open_reason();
-            } else {
-                self.picked = Some(*meant);
-                self.picked_at = Some(now);
-            }
-            return Vec::new();
-        }
-        self.focus = Focus::Editor;
-        self.unpick();
-        if let Some(typed) = typed {
-            let letter = KeyCode::Char(typed.letter());
-            self.editor_key(KeyEvent::new(letter, KeyModifiers::NONE));
-        }
-        self.editor_key(key)
-    }
-
-    fn open_reason(&mut self) {
-        self.word.take();
-        self.focus = Focus::Word;
     }
 
     fn word_key(&mut self, key: KeyEvent, now: Instant) {
@@ -651,7 +445,8 @@ impl App {
             KeyCode::Esc => self.focus = Focus::Question,
             KeyCode::Enter => {
                 let word = self.word.take();
-                self.answer(refused(&word), now);
+                self.questions.answer(refused(&word), now);
+                self.turn_to_question();
             }
             _ => {
                 self.word.key(key);
@@ -675,7 +470,7 @@ impl App {
             KeyCode::Esc => self.chosen = None,
             KeyCode::Tab if !self.questions.is_empty() => {
                 self.focus = Focus::Question;
-                self.is_read = true;
+                self.questions.read();
             }
             KeyCode::Tab => self.complete(),
             _ => {

@@ -8,7 +8,8 @@
 //! | `host` | runs the model, the tools and the session |
 //! | `orders` | executes the chat's own commands |
 //! | `command` | parses the chat's own commands |
-//! | `desk` | questions about calls, and their answers |
+//! | `desk` | passes questions about calls to the chat |
+//! | `questions` | the questions that wait, and how keys answer them |
 //! | `app` | the state of the screen, and how keys change it |
 //! | `editor`, `complete` | the prompt editor, and completion |
 //! | `mention` | files that a prompt mentions |
@@ -35,6 +36,7 @@ mod lines;
 mod mention;
 mod orders;
 mod overlay;
+mod questions;
 mod search;
 mod text;
 

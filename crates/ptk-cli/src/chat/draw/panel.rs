@@ -8,7 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::app::{Answer, App, Focus};
+use super::super::app::{App, Focus};
+use super::super::questions::Answer;
 use super::super::text::{Lines, diff, style, wrap};
 use super::call;
 use super::look::Light;
@@ -39,13 +40,14 @@ pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
     // On a small screen, the conversation keeps some room, too.
     let most = usize::from(area.height / 3).max(1);
     lay_out_question(app, width);
-    let question = app.questions.front().map_or(0, |asked| {
-        let (beside, choices) = (
-            beside(&asked.question, width),
-            choices(&asked.question, app),
-        );
+    let question = app.questions.first().map_or(0, |question| {
+        let (beside, choices) = (beside(question, width), choices(question, app));
         let choices = wrap::wrapped(&choices, width, &[], &[]);
-        let body = app.question_body.as_ref().map_or(0, |(_, body)| body.len());
+        let body = app
+            .questions
+            .body
+            .as_ref()
+            .map_or(0, |(_, body)| body.len());
         // An empty line and the title are above.
         let all = body + beside.len() + choices.len() + 2;
         all.min(usize::from(area.height).saturating_sub(3 + rows.min(most)))
@@ -60,20 +62,20 @@ pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
 
 /// Lays out the body of the question, once for each width.
 fn lay_out_question(app: &mut App, width: usize) {
-    let Some(asked) = app.questions.front() else {
+    let Some(question) = app.questions.first() else {
         return;
     };
-    if matches!(&app.question_body, Some((laid, _)) if *laid == width) {
+    if matches!(&app.questions.body, Some((laid, _)) if *laid == width) {
         return;
     }
-    let lines: Vec<&str> = asked.question.body.lines().collect();
+    let lines: Vec<&str> = question.body.lines().collect();
     let body = without_gaps(&lines).join("\n");
     let body = if diff::is_diff(&body) {
         diff::lines(&body, width)
     } else {
         wrap::lines(&body, style::PLAIN, width)
     };
-    app.question_body = Some((width, body));
+    app.questions.body = Some((width, body));
 }
 
 /// The warnings and remarks of a question.
@@ -126,7 +128,7 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
             (Answer::No, _) => "no",
             (Answer::Because, _) => "no, because",
         };
-        let own = if app.picked == Some(answer) {
+        let own = if app.questions.picked() == Some(answer) {
             style::CHOSEN
         } else {
             style::PLAIN
@@ -136,7 +138,7 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
         spans.push(Span::styled(format!(" {meaning}"), own));
         spans.push(Span::raw("  "));
     }
-    let next = match app.picked {
+    let next = match app.questions.picked() {
         Some(_) => "[Enter]",
         None => "[Tab] write",
     };
@@ -146,15 +148,18 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
 
 /// Draws the open question. Its body has priority over its remarks.
 pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
-    app.is_question_seen = false;
-    let Some(asked) = app.questions.front() else {
+    app.questions.is_seen = false;
+    let Some(question) = app.questions.first() else {
         return;
     };
-    let question = &asked.question;
     let width = usize::from(area.width).saturating_sub(2).max(1);
     let choices = wrap::wrapped(&choices(question, app), width, &[], &[]);
     let mut beside = beside(question, width);
-    let all = app.question_body.as_ref().map_or(&[][..], |(_, body)| body);
+    let all = app
+        .questions
+        .body
+        .as_ref()
+        .map_or(&[][..], |(_, body)| body);
     let height = usize::from(area.height);
     // The empty line is dropped first if there is little room.
     let gap = usize::from(height > choices.len() + 4);
@@ -164,8 +169,7 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
         .min(room.saturating_sub(beside.len()).max(room / 2).max(1));
     beside.truncate(room.saturating_sub(for_body));
     let last = all.len().saturating_sub(for_body);
-    app.question_top = app.question_top.min(last);
-    let top = app.question_top;
+    let top = app.questions.top.min(last);
     let title = title(
         question,
         app.questions.len(),
@@ -176,7 +180,8 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
     lines.push(title);
     let seen = all.iter().skip(top).take(for_body.min(room));
     let body: Lines = seen.cloned().collect();
-    app.is_question_seen = !body.is_empty() && room > 0;
+    app.questions.top = top;
+    app.questions.is_seen = !body.is_empty() && room > 0;
     let indent = |mut line: Line<'static>| {
         line.spans.insert(0, Span::raw("  "));
         line

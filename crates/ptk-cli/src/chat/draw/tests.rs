@@ -426,7 +426,7 @@ fn only_what_is_seen_is_answered() {
     let mut answered = stage.asks(write_question());
     stage.now += LATER;
     stage.press(KeyCode::Char('a'), KeyModifiers::CONTROL);
-    assert_eq!(stage.app.picked, None);
+    assert_eq!(stage.app.questions.picked(), None);
     stage.types("y");
     stage.press(KeyCode::Enter, KeyModifiers::ALT);
     assert!(answered.try_recv().is_err());
