@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ptk_sandbox::command::{Command, Exit, Helper, Kept, Report, StartError};
+use reqwest::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -40,6 +41,9 @@ const PLACES: [&str; 6] = [
     "REQUESTS_CA_BUNDLE",
     "SSL_CERT_FILE",
 ];
+
+/// The variable among them that may name several.
+const SEVERAL: &str = "PIP_FIND_LINKS";
 
 /// Why pip did not fetch a package.
 #[derive(Debug)]
@@ -255,15 +259,28 @@ fn from_here((name, value): (OsString, OsString)) -> (OsString, OsString) {
         return (name, value);
     };
     let absolute = |place: &str| match std::path::absolute(place) {
-        Ok(path) if Path::new(place).exists() => path.into_os_string(),
+        Ok(path) if Path::new(place).exists() => absolute_place(&name, path),
         _ => place.into(),
     };
     if Path::new(text).exists() {
-        return (name, absolute(text));
+        let place = absolute(text);
+        return (name, place);
     }
     // Some variables hold several paths.
     let places: Vec<OsString> = text.split_whitespace().map(absolute).collect();
-    (name, places.join(OsStr::new(" ")))
+    let places = places.join(OsStr::new(" "));
+    (name, places)
+}
+
+/// An absolute path, as pip reads it in the variable of this name: a blank ends
+/// a path where there may be several, but not a URL, which has none.
+fn absolute_place(name: &OsStr, path: PathBuf) -> OsString {
+    let has_blank = path.to_string_lossy().contains(char::is_whitespace);
+    let url = (name == SEVERAL && has_blank).then(|| Url::from_file_path(&path));
+    match url {
+        Some(Ok(url)) => String::from(url).into(),
+        _ => path.into_os_string(),
+    }
 }
 
 /// The end of pip's output.

@@ -22,7 +22,11 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn new() -> Self {
         let scene = Self {
-            folder: tempfile::tempdir().unwrap(),
+            // The temporary folder may have a blank in its name, as here.
+            folder: tempfile::Builder::new()
+                .prefix("ptk models ")
+                .tempdir()
+                .unwrap(),
         };
         fs::create_dir(scene.index()).unwrap();
         fs::create_dir(scene.models()).unwrap();
