@@ -681,7 +681,7 @@ pub(crate) fn hosted(
 }
 
 /// The model chosen by flags and configuration, without a session. A note on
-/// stderr names one that nobody named.
+/// stderr names a model that PTK chose itself.
 pub(crate) fn chosen(args: &ModelArgs, settings: &Settings, unchosen: Unchosen) -> Result<Chosen> {
     let ground = WorkspaceContext::of(settings)?;
     let run = settings.run()?;

@@ -1,8 +1,8 @@
 //! What the shell offers behind a command line that is being typed: besides
 //! commands and flags, the names of tools, sessions and models.
 //!
-//! The script of `ptk completions` asks `ptk` itself, by a variable. Whatever
-//! cannot be read is not offered: nobody could be told why.
+//! The script of `ptk completions` asks `ptk` itself, by a variable. What
+//! cannot be read is left out, because a shell shows no error here.
 
 use std::ffi::OsStr;
 

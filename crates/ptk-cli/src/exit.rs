@@ -79,7 +79,7 @@ pub(crate) fn report_json(error: &anyhow::Error, out: &mut dyn Write) -> Exit {
             Some(answer) => in_short(answer),
             None => format!("{error:#}"),
         };
-        // If stdout is closed, nobody reads it.
+        // If stdout is closed, the message is not needed.
         drop(view::failure(code(error, exit), &message, out));
     }
     exit

@@ -59,7 +59,7 @@ pub(crate) struct Chosen {
     dialects: Vec<(String, String)>,
 }
 
-/// A model that nobody named.
+/// A model that was found, not chosen by the user.
 #[derive(Debug)]
 pub(crate) struct FoundModel {
     pub(crate) name: String,

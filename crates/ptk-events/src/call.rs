@@ -1,5 +1,5 @@
 //! The events of one call: on one channel, in order, with exactly one end for
-//! each start. Its steps are in the background, because nobody watches them.
+//! each start. Its steps are in the background: users see the start and the end.
 
 use std::sync::{Arc, PoisonError};
 use std::thread;

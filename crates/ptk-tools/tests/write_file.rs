@@ -378,7 +378,7 @@ async fn whoever_is_asked_sees_what_changes() {
         )
         .await;
     let summaries = asked.summaries();
-    // About the one that changed nothing, nobody was asked.
+    // The write that changed nothing needed no approval.
     assert_eq!(summaries.len(), 3);
     assert_eq!(summaries[2].lines().count(), 5002);
     insta::assert_snapshot!(summaries[..2].join("\n\n"));

@@ -77,11 +77,16 @@ pub(crate) enum OnlyBy {
     Dense,
 }
 
-#[cfg(feature = "local")]
-pub(super) const INDEX_EXAMPLES: &str = "\
+pub(super) fn index_examples() -> String {
+    let by_meaning = if cfg!(feature = "local") {
+        " With a\nmodel for it (`ptk models pull wordllama`), code is indexed by meaning as well."
+    } else {
+        ""
+    };
+    format!(
+        "\
 Files are cut along their definitions and kept in an index outside of the
-workspace; ignore rules count. Later runs read only what has changed. With a
-model for it (`ptk models pull wordllama`), code is indexed by meaning as well.
+workspace; ignore rules count. Later runs read only what has changed.{by_meaning}
 `ptk search` and the tool request_code_context bring the index up to date
 themselves.
 
@@ -91,22 +96,9 @@ kept, and the next run goes on with it).
 Examples:
   ptk index
   ptk index --workspace ~/src/app --watch
-";
-
-#[cfg(not(feature = "local"))]
-pub(super) const INDEX_EXAMPLES: &str = "\
-Files are cut along their definitions and kept in an index outside of the
-workspace; ignore rules count. Later runs read only what has changed.
-`ptk search` and the tool request_code_context bring the index up to date
-themselves.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (what is done is
-kept, and the next run goes on with it).
-
-Examples:
-  ptk index
-  ptk index --workspace ~/src/app --watch
-";
+"
+    )
+}
 
 pub(super) const SEARCH_EXAMPLES: &str = "\
 No sign in a query has a meaning of its own. The index is brought up to date

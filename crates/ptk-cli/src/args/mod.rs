@@ -27,9 +27,9 @@ pub(crate) use agent::{
     ShowSessionArgs, duration,
 };
 #[cfg(feature = "search")]
-use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
-#[cfg(feature = "search")]
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
+#[cfg(feature = "search")]
+use code::{SEARCH_EXAMPLES, index_examples};
 use dialect_name::DialectName;
 use models::MODELS_EXAMPLES;
 pub(crate) use models::{
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Undo(UndoArgs),
     /// Index the code of a workspace for searching
     #[cfg(feature = "search")]
-    #[command(after_help = INDEX_EXAMPLES)]
+    #[command(after_help = index_examples())]
     Index(IndexArgs),
     /// Search the code of a workspace by words and by meaning
     #[cfg(feature = "search")]

@@ -26,8 +26,8 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
         let is_own = names(&cli).any(|name| name == first)
             || ["-h", "--help", "-V", "--version"].contains(&first.as_str());
         if !is_own {
-            // A misspelt command is not for a model. Where somebody can be asked
-            // whether it is one, that is done later.
+            // A misspelt command is not for a model. At a terminal, the user is
+            // asked later.
             let is_asked = words.len() == 2 && is_at_terminal();
             if let Some(near) = misspelt(&first, &cli).filter(|_| !is_asked) {
                 return Err(unknown_command(&mut cli, &first, Some(&near)));
@@ -61,8 +61,8 @@ fn names(cli: &clap::Command) -> impl Iterator<Item = &str> {
     commands.chain(["help"])
 }
 
-/// The command that a word is a misspelling of. `what` is not `chat`, though:
-/// nobody misses the first letter.
+/// The command that a word is a misspelling of. The first letter must be
+/// right: `what` is not `chat`.
 fn misspelt(word: &str, cli: &clap::Command) -> Option<String> {
     let is_word = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');

@@ -71,7 +71,7 @@ pub(crate) fn refuse(answer: &clap::Error, args: impl Iterator<Item = OsString>)
     let mut args = args.take_while(|arg| arg != "--");
     if exit == Exit::WrongUsage && args.any(|arg| arg == "--json") {
         let mut out = printer::stdout().notation(Notation::Json);
-        // If stdout is closed, nobody reads it.
+        // If stdout is closed, the message is not needed.
         drop(view::failure(
             exit::WRONG_USAGE,
             &exit::in_short(answer),

@@ -49,8 +49,7 @@ fn tools_sessions_models_and_files_are_offered() {
     }
 }
 
-/// What is not there, or cannot be read, is not offered, and not told: nobody
-/// would see where that belongs.
+/// What is not there, or cannot be read, is left out without an error.
 #[test]
 fn a_folder_that_cannot_be_read_offers_nothing() {
     let scene = Scene::new(&[]);

@@ -91,7 +91,7 @@ fn each_line_of_its_log_has_a_time() {
 fn without_a_model_it_says_how_to_pass_requests_on() {
     let scene = Scene::new(&[]);
     let mut serve = command(&scene, "127.0.0.1:9", &["serve", "--listen", "0"]);
-    // A key is not spent on whoever sends requests.
+    // A key in the environment is not spent on the requests of others.
     let ended = Ended::of(serve.env("OPENAI_API_KEY", "sk-secret").output().unwrap());
     assert_eq!(ended.code, 1, "{ended:?}");
     for said in [

@@ -40,7 +40,7 @@ fn the_events_of_a_call_arrive_in_order_with_its_ids_on_one_channel() {
     }
 }
 
-/// Nobody watches the steps: they are in the background.
+/// The steps are in the background; users see the start and the end.
 fn call_on(channel: Channel) {
     let bus = Bus::new();
     let mut all = bus.subscribe(Filter::all());
