@@ -106,7 +106,7 @@ fn whole(request: &Request, instructions: &str) -> String {
         .into_iter()
         .filter(|it| !it.is_empty());
     let before = before.map(Said::system).chain(examples(request));
-    if let [Message::User(text)] = request.messages.as_slice() {
+    if let [Message::User { text, .. }] = request.messages.as_slice() {
         let texts: Vec<String> = before.map(|it| it.content).chain([text.clone()]).collect();
         return texts.join("\n\n");
     }

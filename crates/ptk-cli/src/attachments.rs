@@ -1,39 +1,73 @@
-//! Files whose content is added to a prompt.
+//! Files whose content is added to a prompt: texts, and images.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use ptk::Prompt;
+use ptk::protocol::Image;
 
-/// The most bytes of one file.
-const MAX_FILE: u64 = 1024 * 1024;
+/// The most bytes of one text.
+const MAX_TEXT: usize = 1024 * 1024;
+/// The most bytes of one image, which is about what services take.
+const MAX_IMAGE: usize = 5 * 1024 * 1024;
+/// The most images of a prompt.
+const MAX_IMAGES: usize = 20;
 /// The shortest fence around a content.
 const FENCE: &str = "```";
 
-/// The content of a file, as the prompt shows it.
-pub(crate) fn of(path: &Path) -> Result<String> {
+/// Adds the content of a file to a prompt. An image goes beside the text, which
+/// then names it.
+pub(crate) fn add(prompt: &mut Prompt, path: &Path) -> Result<()> {
+    let name = path.display();
+    let bytes = read(path)?;
+    let shown = if let Some(image) = Image::new(&bytes) {
+        if bytes.len() > MAX_IMAGE {
+            bail!("{name} has more than 5 MiB; scale the image down");
+        }
+        if prompt.images.len() == MAX_IMAGES {
+            bail!("{name} is one image too many; a prompt takes {MAX_IMAGES}");
+        }
+        prompt.images.push(image);
+        format!("{name}: image {}", prompt.images.len())
+    } else {
+        if bytes.len() > MAX_TEXT {
+            bail!("{name} has more than 1 MiB; the model can read parts of it with its tools");
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            bail!("{name} is neither a text file nor a PNG, JPEG, GIF or WebP image");
+        };
+        fenced(path, &text)
+    };
+    prompt.text.push_str("\n\n");
+    prompt.text.push_str(&shown);
+    Ok(())
+}
+
+/// The start of a file, or all of it if it is not too long for a prompt.
+fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("{name} cannot be read"))?;
     if file.metadata().is_ok_and(|it| it.is_dir()) {
         bail!("{name} is a folder; name a file in it");
     }
     let mut bytes = Vec::new();
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);
+    let read = file.take(MAX_IMAGE as u64 + 1).read_to_end(&mut bytes);
     read.with_context(|| format!("{name} cannot be read"))?;
-    if bytes.len() as u64 > MAX_FILE {
-        bail!("{name} has more than 1 MiB; the model can read parts of it with its tools");
-    }
-    let Ok(text) = String::from_utf8(bytes) else {
-        bail!("{name} is not a text file; only text can be added to a prompt");
-    };
-    let fence = fence(&text);
+    Ok(bytes)
+}
+
+/// A text with its path above, in a fence.
+fn fenced(path: &Path, text: &str) -> String {
+    let name = path.display();
+    let fence = fence(text);
     let end = if text.ends_with('\n') || text.is_empty() {
         ""
     } else {
         "\n"
     };
-    Ok(format!("{name}:\n{fence}\n{text}{end}{fence}"))
+    format!("{name}:\n{fence}\n{text}{end}{fence}")
 }
 
 /// A fence that does not stand in the text.
@@ -49,8 +83,14 @@ fn fence(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn added(path: &Path) -> Result<Prompt> {
+        let mut prompt = Prompt::from("See");
+        add(&mut prompt, path)?;
+        Ok(prompt)
+    }
+
     #[test]
-    fn a_file_stands_in_a_fence_that_it_does_not_end() {
+    fn a_text_stands_in_a_fence_that_it_does_not_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b.md");
         for (text, shown) in [
@@ -60,20 +100,36 @@ mod tests {
             ("```\ncode\n```\n", "````\n```\ncode\n```\n````"),
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(of(&path).unwrap(), format!("{}:\n{shown}", path.display()));
+            let prompt = added(&path).unwrap();
+            assert_eq!(prompt.text, format!("See\n\n{}:\n{shown}", path.display()));
+            assert_eq!(prompt.images, []);
         }
         for (bytes, why) in [
             (vec![b'x'; 2 << 20], "more than 1 MiB"),
-            (vec![0xff, 0xd8, 0xff], "not a text file"),
+            (vec![0xff, 0xfe, 0xff], "neither a text file nor a PNG"),
+            ([&b"GIF89a"[..], &[0; 5 << 20]].concat(), "more than 5 MiB"),
         ] {
             std::fs::write(&path, bytes).unwrap();
-            assert!(of(&path).unwrap_err().to_string().contains(why));
+            let error = added(&path).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
         }
-        assert!(
-            of(folder.path())
-                .unwrap_err()
-                .to_string()
-                .contains("is a folder")
-        );
+        let error = added(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is a folder"), "{error}");
+    }
+
+    #[test]
+    fn images_go_beside_the_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cat.gif");
+        std::fs::write(&path, b"GIF89a").unwrap();
+        let mut prompt = Prompt::from("See");
+        for _ in 0..MAX_IMAGES {
+            add(&mut prompt, &path).unwrap();
+        }
+        assert_eq!(prompt.images.len(), MAX_IMAGES);
+        let named = format!("{}: image 2", path.display());
+        assert!(prompt.text.contains(&named), "{}", prompt.text);
+        let error = add(&mut prompt, &path).unwrap_err().to_string();
+        assert!(error.contains("one image too many"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Messages of a request.
 
-use ptk_protocol::{Message as Said, ToolCall};
+use ptk_protocol::{Image, Message as Said, ToolCall};
 use serde_json::Value;
 
 /// One message of a request. The role determines the content, so that every
@@ -11,7 +11,13 @@ pub enum Message {
     /// it are [`Request::system`](crate::Request::system).
     System(String),
     /// A message of the user, and all messages to a model without native tools.
-    User(String),
+    User {
+        /// The text of the message.
+        text: String,
+        /// Images beside it. Only a model that
+        /// [takes them](crate::Capabilities::takes_images) is sent some.
+        images: Vec<Image>,
+    },
     /// A message of the model.
     Assistant {
         /// The text of the message.
@@ -42,7 +48,10 @@ impl Message {
 
     /// A message of the user.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User(text.into())
+        Self::User {
+            text: text.into(),
+            images: Vec::new(),
+        }
     }
 
     /// A message of the model, without native calls.
@@ -64,12 +73,21 @@ impl Message {
         }
     }
 
+    /// The images beside the text.
+    #[must_use]
+    pub fn images(&self) -> &[Image] {
+        match self {
+            Self::User { images, .. } => images,
+            _ => &[],
+        }
+    }
+
     /// The text of the message, without calls.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
             Self::System(text)
-            | Self::User(text)
+            | Self::User { text, .. }
             | Self::Assistant { text, .. }
             | Self::Result { text, .. } => text,
         }
@@ -82,7 +100,7 @@ impl From<&Message> for Said {
         let text = message.text();
         match message {
             Message::System(_) => Self::system(text),
-            Message::User(_) => Self::user(text),
+            Message::User { .. } => Self::user(text),
             Message::Assistant { .. } => Self::assistant(text),
             Message::Result { .. } => Self::tool(text),
         }

@@ -148,6 +148,9 @@ pub struct Capabilities {
     /// Whether its replies usually start inside reasoning, which its template
     /// opens.
     pub starts_in_reasoning: bool,
+    /// Whether messages may carry images. Which models understand them, only
+    /// their servers know.
+    pub takes_images: bool,
 }
 
 impl Capabilities {

@@ -15,6 +15,8 @@ pub const ASSUMED_WINDOW: u32 = 65_536;
 /// Tokens kept free for the reply unless configured; at most a quarter of the
 /// window.
 const REPLY: u32 = 4096;
+/// Tokens of an image, at most: services scale larger ones down.
+const PER_IMAGE: u64 = 1600;
 /// Tokens of the marks around a message.
 const PER_MESSAGE: u64 = 4;
 /// How full the window may be after room was made, in hundredths.
@@ -102,7 +104,8 @@ pub fn most(message: &Message) -> u64 {
     let calls = calls
         .iter()
         .map(|call| (call.name.len() + call.args.to_json().len()) as u64 + PER_MESSAGE);
-    message.text().len() as u64 + calls.sum::<u64>() + PER_MESSAGE
+    let images = message.images().len() as u64 * PER_IMAGE;
+    message.text().len() as u64 + calls.sum::<u64>() + images + PER_MESSAGE
 }
 
 /// How many tokens a message takes.
@@ -116,7 +119,8 @@ pub fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
         .iter()
         .map(|call| tokens.count(&call.name) + tokens.count(&call.args.to_json()) + PER_MESSAGE)
         .sum();
-    tokens.count(message.text()) + calls + PER_MESSAGE
+    let images = message.images().len() as u64 * PER_IMAGE;
+    tokens.count(message.text()) + calls + images + PER_MESSAGE
 }
 
 /// The tokens available for a request: the window without the reply and the

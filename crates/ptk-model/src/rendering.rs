@@ -21,7 +21,7 @@ pub fn with_calls(formatter: &dyn Formatter, mut text: String, calls: &[ToolCall
 #[must_use]
 pub fn result_message(form: Form, text: String) -> Message {
     match form {
-        Form::Chat => Message::User(text),
+        Form::Chat => Message::user(text),
         Form::Prompt => Message::tool(text),
     }
 }
@@ -32,9 +32,16 @@ pub fn merged(messages: Vec<Message>) -> Vec<Message> {
     let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {
         match (merged.last_mut(), message) {
-            (Some(Message::User(before)), Message::User(text)) => {
+            (
+                Some(Message::User {
+                    text: before,
+                    images: shown,
+                }),
+                Message::User { text, images },
+            ) => {
                 before.push_str("\n\n");
                 before.push_str(&text);
+                shown.extend(images);
             }
             (_, message) => merged.push(message),
         }
@@ -49,5 +56,5 @@ pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message])
     let said = first.into_iter().chain(messages.iter().map(Said::from));
     let said: Vec<Said> = said.collect();
     let conversation = formatter.conversation(&said);
-    Message::User(format!("{conversation}\n\n{}", formatter.cue()))
+    Message::user(format!("{conversation}\n\n{}", formatter.cue()))
 }

@@ -55,6 +55,7 @@ pub mod dialects;
 mod error;
 pub mod format;
 pub mod gbnf;
+mod image;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 pub mod json;
@@ -71,6 +72,7 @@ pub use arguments::Arguments;
 pub use call::{ParsedCall, Status, ToolCall};
 pub use error::{ErrorCode, ExecutionError};
 pub use format::{Formatter, PtkFormatter};
+pub use image::Image;
 pub use message::{Message, Role};
 pub use parse::{
     Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Opening, Outcome, Parser,

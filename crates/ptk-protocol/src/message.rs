@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ToolCall;
+use crate::{Image, ToolCall};
 
 /// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Message {
     pub role: Role,
     /// The text.
     pub content: String,
+    /// Images that stand beside the text of a message of the user.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// Calls that the model made through a native tool API. Calls written as
     /// text are part of `content`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -40,6 +43,7 @@ impl Message {
         Self {
             role,
             content: content.into(),
+            images: Vec::new(),
             tool_calls: Vec::new(),
             tool_call_id: None,
         }

@@ -307,7 +307,7 @@ impl Session {
             .map(|message| {
                 let role = match message {
                     Message::System(_) => Role::System,
-                    Message::User(_) => Role::User,
+                    Message::User { .. } => Role::User,
                     Message::Assistant { .. } => Role::Assistant,
                     Message::Result { .. } => Role::Tool,
                 };

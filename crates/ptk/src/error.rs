@@ -34,6 +34,9 @@ pub enum RunError {
         /// The tools there are.
         known: Vec<String>,
     },
+    /// The prompt has images, and the model takes none.
+    #[error("{0} takes no images; leave them out, or choose a model that does")]
+    NoImages(String),
     /// The dialect is not known.
     #[error(transparent)]
     Dialect(#[from] TeachError),
@@ -79,6 +82,7 @@ impl RunError {
             Self::TimedOut(_) => "TIMED_OUT",
             Self::Stopped(_) => "STOPPED",
             Self::Dialect(_) => "DIALECT_NOT_TAUGHT",
+            Self::NoImages(_) => "IMAGES_NOT_TAKEN",
             Self::Store(_) => "STORE_FAILED",
             Self::Interleaved(_) => "SESSION_IN_USE",
             Self::NoTurn(_) => "NO_OPEN_TURN",

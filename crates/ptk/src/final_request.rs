@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ptk_llm::Message;
-use ptk_protocol::{Role, ToolResult};
+use ptk_protocol::{Image, Role, ToolResult};
 use ptk_store::{Call, Content, Item, Transcript};
 use serde_json::Value;
 
@@ -45,26 +45,32 @@ pub(crate) fn messages(
     if config.prompt.tools.is_empty() {
         return messages;
     }
-    let (mut messages, request) = if config.prompt.is_native || is_retry {
+    let (mut messages, images, request) = if config.prompt.is_native || is_retry {
         let in_words = config.options.answer_schema.is_none();
-        (messages, if in_words { ORDINARY } else { FOR_JSON })
+        let request = if in_words { ORDINARY } else { FOR_JSON };
+        (messages, Vec::new(), request)
     } else {
-        (plain_conversation(renderer, transcript.items()), PLAIN)
+        let (messages, images) = plain_conversation(renderer, transcript.items());
+        (messages, images, PLAIN)
     };
     // Small models repeat a question that comes first or stands alone.
-    messages.push(Message::user(format!("{request} {question}")));
+    messages.push(Message::User {
+        text: format!("{request} {question}"),
+        images,
+    });
     messages
 }
 
 /// The conversation with plain results instead of calls, and without the
-/// question of this turn.
-fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> Vec<Message> {
+/// question of this turn; and the images of that question.
+fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> (Vec<Message>, Vec<Image>) {
     let is_question =
         |item: &Item| matches!(&item.content, Content::Message(it) if it.role == Role::User);
     let question = items.iter().rposition(is_question).unwrap_or_default();
     let mut calls = HashSet::new();
     let mut results = HashSet::new();
     let mut messages = Vec::new();
+    let mut images = Vec::new();
     for (at, item) in items.iter().enumerate() {
         match &item.content {
             Content::Reply(reply) if !reply.calls.is_empty() => {
@@ -73,18 +79,20 @@ fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> Vec<Message> {
                     let result = plain_result(renderer, call);
                     // A repeated call adds nothing, and is mostly refused.
                     if (is_new || call.result().success) && results.insert(result.clone()) {
-                        messages.push(Message::User(result));
+                        messages.push(Message::user(result));
                     }
                 }
             }
-            Content::Message(_) if at == question => {}
+            Content::Message(said) if at == question => {
+                images.extend_from_slice(renderer.said(said).images());
+            }
             // Advice about calling tools does not help to answer.
             Content::Rejected(_) => {}
             Content::Message(note) if note.role == Role::System && at > question => {}
             _ => messages.extend(renderer.item(item)),
         }
     }
-    messages
+    (messages, images)
 }
 
 /// A call's tool and short arguments, then its result or error.

@@ -85,6 +85,7 @@ mod loop_breaker;
 mod loops;
 mod options;
 mod probe;
+mod prompt;
 mod prompt_cache;
 mod ptk;
 mod read;
@@ -117,6 +118,7 @@ pub use options::{
     RunOptions,
 };
 pub use probe::{Trial, Verdict, Way, best, questions, try_model};
+pub use prompt::Prompt;
 pub use ptk::Ptk;
 pub use ptk_model::{
     Estimate, Hold, MARGIN, Mode, Model, Reading, ReplyParser, TokenCounter, Tokenizer, tokens_of,

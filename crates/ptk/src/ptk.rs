@@ -11,8 +11,8 @@ use crate::engine::Engine;
 use crate::render::Renderer;
 use crate::stop::Stop;
 use crate::{
-    Execution, Iteration, ModelNameError, PtkBuilder, Replay, ReplyKind, RunError, RunOptions,
-    Session, Streamed, ask, by_name, read, replay,
+    Execution, Iteration, ModelNameError, Prompt, PtkBuilder, Replay, ReplyKind, RunError,
+    RunOptions, Session, Streamed, ask, by_name, read, replay,
 };
 
 /// Tools and a model, ready to run. Cheap to clone; clones share
@@ -68,14 +68,14 @@ impl Ptk {
     /// # Errors
     ///
     /// If there is none.
-    pub async fn run(&self, prompt: impl Into<String>) -> Result<String, RunError> {
+    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<String, RunError> {
         let options = self.engine.options.clone();
         self.execute(prompt, options).await.into_result()
     }
 
     /// Runs until there is an answer or an error, and returns how it came
     /// about. Each run is a conversation of its own.
-    pub async fn execute(&self, prompt: impl Into<String>, options: RunOptions) -> Execution {
+    pub async fn execute(&self, prompt: impl Into<Prompt>, options: RunOptions) -> Execution {
         self.new_session().execute(prompt, options).await
     }
 
@@ -83,7 +83,7 @@ impl Ptk {
     /// other programs.
     pub async fn orchestrate_tool_calling(
         &self,
-        prompt: impl Into<String>,
+        prompt: impl Into<Prompt>,
         options: RunOptions,
     ) -> Execution {
         self.execute(prompt, options).await

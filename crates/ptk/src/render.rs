@@ -7,7 +7,7 @@ use ptk_events::CallId;
 use ptk_llm::{Form, Message};
 use ptk_model::{TokenCounter, cost, most, result_message, with_calls};
 use ptk_protocol::schema::example;
-use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
+use ptk_protocol::{Formatter, Image, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
 use ptk_tools::ResultLimit;
 use serde_json::{Map, Value};
@@ -18,6 +18,8 @@ use crate::turn::is_fault;
 
 /// The notice in the place of what was left out.
 pub(crate) const LEFT_OUT: &str = "The beginning of this conversation was left out, to make room.";
+/// The notice in the place of images.
+const IMAGES_LEFT_OUT: &str = "(Images were attached here, which you cannot see.)";
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
@@ -108,7 +110,7 @@ impl<'a> Renderer<'a> {
         let text = message.content.clone();
         match message.role {
             Role::System => self.note(&text),
-            Role::User => Message::User(text),
+            Role::User => self.prompt(text, &message.images),
             Role::Assistant => self.assistant(text, message.tool_calls.clone(), None),
             Role::Tool => match &message.tool_call_id {
                 Some(id) if self.config.prompt.is_native => Message::Result {
@@ -117,9 +119,22 @@ impl<'a> Renderer<'a> {
                     text,
                     is_error: false,
                 },
-                _ => Message::User(text),
+                _ => Message::user(text),
             },
         }
+    }
+
+    /// Renders a message of the user. A model that takes no images is told that
+    /// there were some.
+    fn prompt(&self, text: String, images: &[Image]) -> Message {
+        if images.is_empty() {
+            return Message::user(text);
+        }
+        if self.config.approach.can.takes_images {
+            let images = images.to_vec();
+            return Message::User { text, images };
+        }
+        Message::user(format!("{text}\n\n{IMAGES_LEFT_OUT}"))
     }
 
     fn assistant(&self, text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
@@ -281,7 +296,7 @@ pub(crate) fn conversation(
             return None;
         };
         match shown.get(&item.seq)?.messages.last() {
-            Some(Message::User(text)) => Some((&call.id, text)),
+            Some(Message::User { text, .. }) => Some((&call.id, text)),
             Some(Message::Result { id, text, .. }) if id.is_empty() => Some((&call.id, text)),
             _ => None,
         }

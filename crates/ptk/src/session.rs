@@ -20,7 +20,7 @@ use crate::engine::{Engine, TurnConfig};
 use crate::log::{self, Log};
 use crate::render::Shown;
 use crate::stop::Stop;
-use crate::{Execution, Hooks, ReplyKind, RunError, RunOptions, read};
+use crate::{Execution, Hooks, Prompt, ReplyKind, RunError, RunOptions, read};
 
 /// The request to continue a reply that ran into its limit.
 const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
@@ -152,13 +152,13 @@ impl Session {
     ///
     /// If there is none. [`execute`](Self::execute) also returns how that came
     /// about.
-    pub async fn run(&mut self, prompt: impl Into<String>) -> Result<String, RunError> {
+    pub async fn run(&mut self, prompt: impl Into<Prompt>) -> Result<String, RunError> {
         let options = self.engine.options.clone();
         self.execute(prompt, options).await.into_result()
     }
 
     /// Runs until there is an answer or an error.
-    pub async fn execute(&mut self, prompt: impl Into<String>, options: RunOptions) -> Execution {
+    pub async fn execute(&mut self, prompt: impl Into<Prompt>, options: RunOptions) -> Execution {
         match self.begin(prompt, options).await {
             Ok(()) => self.drive().await,
             Err(error) => self.failed_to_start(error),
@@ -193,7 +193,7 @@ impl Session {
     /// written.
     pub async fn begin(
         &mut self,
-        prompt: impl Into<String>,
+        prompt: impl Into<Prompt>,
         options: RunOptions,
     ) -> Result<(), RunError> {
         self.since = Instant::now();
@@ -202,6 +202,10 @@ impl Session {
         let parent = options.parent.clone();
         let settings = options.settings.clone();
         self.configure_turn(options)?;
+        let prompt = prompt.into();
+        if !prompt.images.is_empty() {
+            self.check_images()?;
+        }
         self.engine.tools.begin_turn();
         self.conversation.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
@@ -212,12 +216,22 @@ impl Session {
             parent_id: parent,
             ..Correlation::of_request(RequestId::new())
         };
-        let prompt = prompt.into();
+        let text = prompt.text.clone();
         entries.push(NewEntry::new(TurnBegan { settings }).of(&turn));
-        entries.push(NewEntry::new(Message::user(&prompt)).of(&turn));
+        entries.push(NewEntry::new(prompt.into_message()).of(&turn));
         self.log.append(entries).await?;
-        self.publish(EventKind::TurnBegan { prompt });
+        self.publish(EventKind::TurnBegan { prompt: text });
         Ok(())
+    }
+
+    /// Fails if the model takes no images.
+    fn check_images(&mut self) -> Result<(), RunError> {
+        let config = self.config()?;
+        if config.approach.can.takes_images {
+            return Ok(());
+        }
+        let model = config.candidate.model().display_name();
+        Err(RunError::NoImages(model.to_string()))
     }
 
     /// Becomes the writer, and loads the log and the files that the tools have

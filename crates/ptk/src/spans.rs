@@ -188,7 +188,7 @@ fn message(message: &Message) -> Value {
     let text = json!({"type": "text", "content": message.text()});
     let (role, parts) = match message {
         Message::System(_) => ("system", vec![text]),
-        Message::User(_) => ("user", vec![text]),
+        Message::User { .. } => ("user", vec![text]),
         Message::Assistant { calls, .. } => {
             let calls = calls.iter().map(|call| {
                 json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.args})

@@ -16,7 +16,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
 
-    /// Text file whose content is added to the prompt; may be repeated
+    /// Text file or image that is added to the prompt; may be repeated
     #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -10,7 +10,7 @@ use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
 use ptk::store::{Overview, SessionId, SqliteStore, Store as _};
-use ptk::{AnswerSchema, RunError, RunOptions};
+use ptk::{AnswerSchema, Prompt, RunError, RunOptions};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -45,15 +45,14 @@ const SCHEMA: &str = "schema";
 /// The task in a session.
 enum Task {
     /// A prompt, and the schema of its answer.
-    Prompt(String, Option<AnswerSchema>),
+    Prompt(Prompt, Option<AnswerSchema>),
     Resume,
 }
 
 pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
-    let mut prompt = prompt(args)?;
+    let mut prompt = Prompt::from(prompt(args)?);
     for file in &args.files {
-        prompt.push_str("\n\n");
-        prompt.push_str(&attachments::of(file)?);
+        attachments::add(&mut prompt, file)?;
     }
     let schema = args.schema.as_deref().map(schema).transpose()?;
     let task = Task::Prompt(prompt, schema);

@@ -18,6 +18,7 @@ mod completing;
 mod copied;
 mod doubting;
 mod events;
+mod images;
 mod imported;
 mod interrupting;
 mod keeping;

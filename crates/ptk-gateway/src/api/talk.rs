@@ -59,7 +59,7 @@ impl Talk {
     }
 
     pub(super) fn user(&mut self, text: String) {
-        self.messages.push(Message::User(text));
+        self.messages.push(Message::user(text));
     }
 
     /// Adds a reply of the model. Consecutive messages count as one reply.

@@ -115,7 +115,7 @@ impl Plan {
             }
             return request;
         }
-        if let [Message::User(prompt)] = request.messages.as_mut_slice()
+        if let [Message::User { text: prompt, .. }] = request.messages.as_mut_slice()
             && !self.request.stop.is_empty()
             && self.request.system.is_none()
             && prompt.ends_with(&self.prompt.formatter.cue())
@@ -172,7 +172,7 @@ impl Conversation {
         let mut messages = Vec::with_capacity(chat.messages.len());
         for message in &chat.messages {
             messages.push(match message {
-                Message::System(text) | Message::User(text) => Message::User(text.clone()),
+                Message::System(text) | Message::User { text, .. } => Message::user(text),
                 Message::Assistant { text, calls, .. } => {
                     several = calls.len() > 1;
                     Message::assistant(with_calls(formatter, text.clone(), calls))

@@ -172,7 +172,17 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
         block.into_iter().collect::<Vec<_>>()
     };
     match message {
-        Message::System(text) | Message::User(text) => ("user", words(text)),
+        Message::System(text) => ("user", words(text)),
+        Message::User { text, images } => {
+            let images = images.iter().map(|image| {
+                json!({"type": "image", "source": {
+                    "type": "base64",
+                    "media_type": image.media_type(),
+                    "data": image.base64(),
+                }})
+            });
+            ("user", images.chain(words(text)).collect())
+        }
         Message::Assistant { text, calls, .. } => {
             let mut parts = words(text);
             parts.extend(calls.iter().map(|call| {

@@ -89,7 +89,16 @@ fn parts(message: &Message) -> (&'static str, Vec<Value>) {
         part.into_iter().collect::<Vec<_>>()
     };
     match message {
-        Message::System(text) | Message::User(text) => ("user", words(text)),
+        Message::System(text) => ("user", words(text)),
+        Message::User { text, images } => {
+            let images = images.iter().map(|image| {
+                json!({"inlineData": {
+                    "mimeType": image.media_type(),
+                    "data": image.base64(),
+                }})
+            });
+            ("user", images.chain(words(text)).collect())
+        }
         // The state that the server wants back is its own parts, word for word.
         Message::Assistant {
             state: Some(Value::Array(parts)),

@@ -1,5 +1,6 @@
 //! Ollama's own API: JSON by the line.
 
+use ptk_protocol::Image;
 use serde_json::{Map, Value, json};
 
 use super::{Framing, Reading, Trouble, Wire, arguments, json_bytes, openai, text, usage};
@@ -73,7 +74,14 @@ impl Wire for Ollama {
 fn message(message: &Message) -> Value {
     match message {
         Message::System(text) => json!({"role": "system", "content": text}),
-        Message::User(text) => json!({"role": "user", "content": text}),
+        Message::User { text, images } => {
+            let mut message = json!({"role": "user", "content": text});
+            if !images.is_empty() {
+                let images: Vec<&str> = images.iter().map(Image::base64).collect();
+                message["images"] = json!(images);
+            }
+            message
+        }
         Message::Assistant { text, calls, .. } if calls.is_empty() => {
             json!({"role": "assistant", "content": text})
         }

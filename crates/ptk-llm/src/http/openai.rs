@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ptk_protocol::{ToolCall, Toolset};
+use ptk_protocol::{Image, ToolCall, Toolset};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -171,7 +171,15 @@ fn put_said(role: &str, text: &str, out: &mut Vec<u8>) {
 fn put_message(message: &Message, out: &mut Vec<u8>) {
     match message {
         Message::System(text) => put_said("system", text, out),
-        Message::User(text) => put_said("user", text, out),
+        Message::User { text, images } if images.is_empty() => put_said("user", text, out),
+        Message::User { text, images } => {
+            let images = images.iter().map(Image::to_url);
+            let images = images.map(|url| json!({"type": "image_url", "image_url": {"url": url}}));
+            let parts: Vec<Value> = images
+                .chain([json!({"type": "text", "text": text})])
+                .collect();
+            put(&json!({"role": "user", "content": parts}), out);
+        }
         Message::Assistant { text, calls, .. } if calls.is_empty() => {
             put_said("assistant", text, out);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ptk_protocol::Image;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
@@ -125,7 +126,14 @@ fn items(message: &Message) -> Vec<Value> {
     let said = |role: &str, text: &str| json!({"role": role, "content": text});
     match message {
         Message::System(text) => vec![said("system", text)],
-        Message::User(text) => vec![said("user", text)],
+        Message::User { text, images } if images.is_empty() => vec![said("user", text)],
+        Message::User { text, images } => {
+            let images = images.iter().map(Image::to_url);
+            let images = images.map(|url| json!({"type": "input_image", "image_url": url}));
+            let text = json!({"type": "input_text", "text": text});
+            let parts: Vec<Value> = images.chain([text]).collect();
+            vec![json!({"type": "message", "role": "user", "content": parts})]
+        }
         Message::Result { id, text, .. } => {
             vec![json!({"type": "function_call_output", "call_id": id, "output": text})]
         }

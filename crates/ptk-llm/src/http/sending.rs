@@ -15,7 +15,7 @@ use super::completion::{Completion, Dialect};
 use super::failure::{Refusal, bounded};
 use super::services::{Grammar, Kind, Service};
 use super::{Key, Timeouts, Trouble, Wire, anthropic, gemini, ollama, openai, responses, shown};
-use crate::{Capabilities, LlmError, LlmErrorKind, Request};
+use crate::{Capabilities, Form, LlmError, LlmErrorKind, Request};
 
 /// Domain suffixes of hosts on this machine or in the local network.
 const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
@@ -141,6 +141,7 @@ impl HttpProvider {
             timeouts,
             capabilities: Capabilities {
                 form: wire.form(),
+                takes_images: wire.form() == Form::Chat,
                 ..Capabilities::default()
             },
             is_hosted: false,
@@ -211,7 +212,7 @@ impl HttpProvider {
         } else if error.is_connect() && is_here("certificate") {
             of_kind(LlmErrorKind::Untrusted)
         } else if error.is_connect() && is_here(NOT_TLS) {
-            // What the TLS library says about the first byte helps nobody.
+            // The TLS library only complains about the first byte.
             return of_kind(LlmErrorKind::NotEncrypted);
         } else if error.is_connect() && is_here(NOT_RESOLVED) {
             let host = self.base.host_str().unwrap_or_default();

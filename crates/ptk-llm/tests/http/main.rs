@@ -16,6 +16,7 @@ mod examples;
 mod faults;
 mod gemini;
 mod grammars;
+mod images;
 mod ollama;
 mod openai;
 mod responses;

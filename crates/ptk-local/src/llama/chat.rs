@@ -218,7 +218,7 @@ impl Conversation {
 fn turn(message: &Message) -> Turn {
     match message {
         Message::System(text) => Turn::new("system", text),
-        Message::User(text) => Turn::new("user", text),
+        Message::User { text, .. } => Turn::new("user", text),
         Message::Assistant { text, calls, .. } => {
             let calls = calls
                 .iter()

@@ -111,6 +111,7 @@ impl Provider for Local {
             is_too_small: self.parameters < CALLING,
             // A reply whose template opens reasoning begins with the mark.
             starts_in_reasoning: false,
+            takes_images: false,
         }
     }
 

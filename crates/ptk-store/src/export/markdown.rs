@@ -138,6 +138,12 @@ impl Page {
                     Role::Tool => "Tool",
                 };
                 self.section(speaker, &message.text);
+                if !message.images.is_empty() {
+                    self.remark(
+                        "Images that were sent with it",
+                        &message.images.len().to_string(),
+                    );
+                }
             }
             EntryKind::ModelReplied(reply) => self.reply = Some(reply),
             EntryKind::ReplyBroken(broken) => self.broken(&broken),

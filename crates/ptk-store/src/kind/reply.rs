@@ -1,7 +1,7 @@
 //! Messages, requests to the model, and what it said.
 
 use ptk_events::CallId;
-use ptk_protocol::{Message, Outcome, Reply, Role};
+use ptk_protocol::{Image, Message, Outcome, Reply, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,6 +16,9 @@ pub struct LoggedMessage {
     pub role: Role,
     /// The text of the message.
     pub text: String,
+    /// Images beside the text, as data URLs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// Calls that were made through a native tool API.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<LoggedCall>,
@@ -33,6 +36,7 @@ impl From<Message> for LoggedMessage {
         Self {
             role: message.role,
             text: message.content,
+            images: message.images,
             calls: calls.collect(),
             answers: message.tool_call_id,
         }
@@ -46,6 +50,7 @@ impl LoggedMessage {
         Message {
             role: self.role,
             content: self.text.clone(),
+            images: self.images.clone(),
             tool_calls: self.calls.iter().map(LoggedCall::to_call).collect(),
             tool_call_id: self.answers.clone(),
         }

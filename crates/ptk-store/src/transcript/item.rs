@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, RequestId};
-use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, Role, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 use super::Place;
@@ -159,10 +159,8 @@ impl ModelReply {
         }
         let answered = self.calls.iter().filter(|_| self.has_results());
         messages.extend(answered.map(|call| Message {
-            role: Role::Tool,
-            content: written(call),
-            tool_calls: Vec::new(),
             tool_call_id: Some(call.id.to_string()),
+            ..Message::tool(written(call))
         }));
     }
 }

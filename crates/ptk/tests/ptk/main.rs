@@ -18,6 +18,7 @@ mod function_tools;
 mod helping;
 mod holding;
 mod hooks;
+mod images;
 mod interleaving;
 mod limits;
 mod looping;

@@ -157,7 +157,9 @@ async fn people_and_model_speak_in_turns() {
     let ptk = scene.builder(model.clone()).build().unwrap();
     ptk.run("Go").await.unwrap();
     for request in model.requests() {
-        let is_user = |message: &ptk::llm::Message| matches!(message, ptk::llm::Message::User(_));
+        let is_user = |message: &ptk::llm::Message| {
+            matches!(message, ptk::llm::Message::User { text: _, .. })
+        };
         let turns: Vec<bool> = request.messages.iter().map(is_user).collect();
         assert!(turns.windows(2).all(|pair| pair[0] != pair[1]), "{turns:?}");
         assert_eq!(turns.first(), Some(&true));

@@ -105,7 +105,7 @@ fn are_answered(messages: &[Message]) -> bool {
                 }
                 expected = calls.iter().filter_map(|call| call.id.clone()).collect();
             }
-            Message::System(_) | Message::User(_) => {
+            Message::System(_) | Message::User { .. } => {
                 if !expected.is_empty() {
                     return false;
                 }

@@ -93,7 +93,7 @@ async fn calls_stay_with_their_results_and_the_prompt_is_told_again() {
         assert!(words.any(|text| text.contains("Find the treasure.")));
         // A result stands right after its call.
         for pair in request.messages.windows(2) {
-            if matches!(&pair[1], Message::User(text) if text.starts_with("PTK_")) {
+            if matches!(&pair[1], Message::User { text, .. } if text.starts_with("PTK_")) {
                 assert!(pair[0].text().contains("<PTK_CALL>"));
             }
         }
