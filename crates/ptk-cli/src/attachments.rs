@@ -107,7 +107,7 @@ mod tests {
         for (bytes, why) in [
             (vec![b'x'; 2 << 20], "more than 1 MiB"),
             (vec![0xff, 0xfe, 0xff], "neither a text file nor a PNG"),
-            ([&b"GIF89a"[..], &[0; 5 << 20]].concat(), "more than 5 MiB"),
+            (b"GIF89a".repeat(1 << 20), "more than 5 MiB"),
         ] {
             std::fs::write(&path, bytes).unwrap();
             let error = added(&path).unwrap_err().to_string();

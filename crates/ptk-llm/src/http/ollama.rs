@@ -74,13 +74,12 @@ impl Wire for Ollama {
 fn message(message: &Message) -> Value {
     match message {
         Message::System(text) => json!({"role": "system", "content": text}),
+        Message::User { text, images } if images.is_empty() => {
+            json!({"role": "user", "content": text})
+        }
         Message::User { text, images } => {
-            let mut message = json!({"role": "user", "content": text});
-            if !images.is_empty() {
-                let images: Vec<&str> = images.iter().map(Image::base64).collect();
-                message["images"] = json!(images);
-            }
-            message
+            let images: Vec<&str> = images.iter().map(Image::base64).collect();
+            json!({"role": "user", "content": text, "images": images})
         }
         Message::Assistant { text, calls, .. } if calls.is_empty() => {
             json!({"role": "assistant", "content": text})
