@@ -178,6 +178,13 @@ impl<'a> Input<'a> {
     pub fn declares(&self, name: &str) -> bool {
         self.tools.is_some_and(|tools| tools.contains(name))
     }
+
+    /// Whether the name of a declared tool begins with this text.
+    #[must_use]
+    pub fn begins_name(&self, text: &str) -> bool {
+        let mut names = self.tools.iter().flat_map(|tools| tools.names());
+        names.any(|name| name.starts_with(text))
+    }
 }
 
 /// How far [`Input::peek`] looks.

@@ -12,6 +12,22 @@ use crate::schema::{Schema, allows_string, coerce_text};
 /// How deep elements are read.
 const MAX_DEPTH: usize = 16;
 
+/// The element of an item, in a list that no schema describes.
+const ITEM: &str = "item";
+
+/// The keywords of schemas that say what a value consists of.
+const SHAPES: [&str; 9] = [
+    "type",
+    "properties",
+    "items",
+    "prefixItems",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
+
 const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
 
 /// How the elements of a family are written.
@@ -41,10 +57,51 @@ impl Elements<'_> {
     /// The JSON of a value. `None` if it is not made of elements, or the schema
     /// asks for neither a list nor an object.
     pub(crate) fn json(self, raw: &str, schema: Option<Schema<'_>>) -> ElementsJson {
+        self.maybe(raw, schema, 0)
+    }
+
+    fn maybe(self, raw: &str, schema: Option<Schema<'_>>, depth: usize) -> ElementsJson {
         match schema {
-            Some(schema) => self.value(raw, schema, 0),
-            None => Ok(None),
+            Some(schema) if !self.is_free(schema) => self.value(raw, schema, depth),
+            _ => self.free(raw, depth),
         }
+    }
+
+    /// Whether a schema says nothing about a value.
+    fn is_free(self, schema: Schema<'_>) -> bool {
+        match schema.resolved().node() {
+            Value::Object(keywords) => !keywords.keys().any(|key| SHAPES.contains(&key.as_str())),
+            node => *node == Value::Bool(true),
+        }
+    }
+
+    /// The JSON of a value that no schema describes. Only tags with a prefix of
+    /// the family's own are certain to be elements, and no text.
+    fn free(self, raw: &str, depth: usize) -> ElementsJson {
+        if self.prefix.is_empty() || depth > MAX_DEPTH {
+            return Ok(None);
+        }
+        let Some(elements) = self.split(raw) else {
+            return Ok(None);
+        };
+        if elements.iter().all(|element| element.name == ITEM) {
+            let items = elements.iter();
+            let items = items.map(|item| self.leaf(item.inner, None, depth + 1));
+            let items = items.collect::<Result<Vec<_>, _>>()?;
+            return Ok(Some(format!("[{}]", items.join(","))));
+        }
+        let mut json = Vec::new();
+        for (name, values) in members(elements) {
+            let values = values.iter();
+            let values = values.map(|inner| self.leaf(inner, None, depth + 1));
+            let mut values = values.collect::<Result<Vec<_>, _>>()?;
+            let value = match values.len() {
+                1 => values.remove(0),
+                _ => format!("[{}]", values.join(",")),
+            };
+            json.push(format!("{}:{value}", Value::from(name)));
+        }
+        Ok(Some(format!("{{{}}}", json.join(","))))
     }
 
     /// The JSON of a list that was given in several parts: each is an item, or
@@ -149,17 +206,8 @@ impl Elements<'_> {
         let Some(elements) = self.split(raw) else {
             return Ok(None);
         };
-        let mut members: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut indexes: HashMap<&str, usize> = HashMap::new();
-        for element in elements {
-            let index = *indexes.entry(element.name).or_insert(members.len());
-            match members.get_mut(index) {
-                Some((_, values)) => values.push(element.inner),
-                None => members.push((element.name, vec![element.inner])),
-            }
-        }
         let mut json = Vec::new();
-        for (name, values) in members {
+        for (name, values) in members(elements) {
             let schema = schema.property(name);
             let value = match values.as_slice() {
                 [only] => self.leaf(only, schema, depth)?,
@@ -185,9 +233,7 @@ impl Elements<'_> {
         schema: Option<Schema<'_>>,
         depth: usize,
     ) -> Result<String, MixedElements> {
-        if let Some(schema) = schema
-            && let Some(json) = self.value(inner, schema, depth)?
-        {
+        if let Some(json) = self.maybe(inner, schema, depth)? {
             return Ok(json);
         }
         let cdata = inner.trim().strip_prefix(CDATA.0);
@@ -275,6 +321,20 @@ impl Elements<'_> {
             at += 1;
         }
     }
+}
+
+/// The elements by name, each with what is in those of this name.
+fn members(elements: Vec<Element<'_>>) -> Vec<(&str, Vec<&str>)> {
+    let mut members: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
+    for element in elements {
+        let index = *indexes.entry(element.name).or_insert(members.len());
+        match members.get_mut(index) {
+            Some((_, values)) => values.push(element.inner),
+            None => members.push((element.name, vec![element.inner])),
+        }
+    }
+    members
 }
 
 fn is_object(schema: Schema<'_>) -> bool {

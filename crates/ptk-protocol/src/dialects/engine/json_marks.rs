@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 use super::super::{Claim, Trigger};
 use super::call_object::Called;
-use crate::parse::{MarkAt, floor, mark_at};
+use crate::parse::{Input, MarkAt, floor, mark_at};
 
 #[expect(
     clippy::struct_excessive_bools,
@@ -70,6 +70,10 @@ pub(crate) enum HeadAt {
 
 /// The longest head; a name and its marks fit.
 pub(super) const MAX_HEAD: usize = 512;
+
+/// The message about a reply that ends within a tool's name.
+pub(crate) const CUT_IN_NAME: &str =
+    "The reply ends within the name of a tool; make the call again";
 
 /// The characters that may follow a tool's name at the start of a line: a line
 /// break, also one that is written out, or a tag.
@@ -141,6 +145,15 @@ fn name_before_json(text: &str) -> HeadAt {
 pub(crate) fn leading_name(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !is_name_character(c))?;
     text.split_at_checked(end)
+}
+
+/// Whether a reply ends within the name of a declared tool.
+pub(crate) fn ends_in_name(text: &str, input: &Input<'_>) -> bool {
+    let before = text.trim_end_matches(is_name_character);
+    let word = text.get(before.len()..).unwrap_or("");
+    // A namespace may stand before the name.
+    let name = word.rsplit(['.', ':']).next().unwrap_or(word);
+    !name.is_empty() && input.begins_name(name)
 }
 
 impl JsonMarks {

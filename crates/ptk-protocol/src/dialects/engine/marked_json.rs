@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::botched::unclosed_end;
 use super::call_object::{CallObject, Called, ObjectCall, begins_arguments};
-use super::json_marks::{Head, HeadAt, JsonMarks, MAX_HEAD, is_name_character};
+use super::json_marks::{
+    CUT_IN_NAME, Head, HeadAt, JsonMarks, MAX_HEAD, ends_in_name, is_name_character,
+};
 use super::named_values::{NamedValues, Whole};
 use super::repair_message;
 use super::tolerant::Tolerant;
@@ -130,6 +132,12 @@ impl MarkedJson {
         if let (HeadAt::Cut, Some(name)) = (&head, declared_name(rest, input)) {
             let end = input.text.len();
             NamedValues::new(name.to_owned()).finish(out, 0..end, Whole::No);
+            return Some(Step::Done(end));
+        }
+        if head == HeadAt::Cut && ends_in_name(rest, input) {
+            let end = input.text.len();
+            let message = CUT_IN_NAME.to_owned();
+            out.unreadable(ProblemCode::Truncated, message, 0..end, input.text);
             return Some(Step::Done(end));
         }
         match head {

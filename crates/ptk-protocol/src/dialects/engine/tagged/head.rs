@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::state::{MAX_NAME, TagReader, TaggedState};
 use super::values::Follows;
 use crate::ProblemCode;
-use crate::dialects::engine::json_marks::{is_tool_name, leading_name};
+use crate::dialects::engine::json_marks::{CUT_IN_NAME, ends_in_name, is_tool_name, leading_name};
 use crate::dialects::engine::named_values::{NamedValues, Whole};
 use crate::dialects::engine::tag_form::{JsonBody, NamePosition};
 use crate::dialects::engine::tags::{TagEnd, attribute, tag_end};
@@ -176,7 +176,19 @@ impl TagReader {
             NamePosition::Behind(_) | NamePosition::Tag => String::new(),
         };
         if !input.declares(&name) {
-            return Step::Reject;
+            let may_be_name = match &self.form.named {
+                NamePosition::Attribute(_) => rest.contains('='),
+                NamePosition::Behind(_) => rest.len() < input.text.len(),
+                NamePosition::Rest => true,
+                NamePosition::Tag => false,
+            };
+            if !may_be_name || !ends_in_name(rest, input) {
+                return Step::Reject;
+            }
+            let end = input.text.len();
+            let message = CUT_IN_NAME.to_owned();
+            out.unreadable(ProblemCode::Truncated, message, 0..end, input.text);
+            return Step::Done(end);
         }
         self.values = Some(NamedValues::new(name));
         let end = input.text.len();
