@@ -5,6 +5,8 @@ mod agent;
 mod code;
 mod dialect_name;
 pub(crate) mod dialects;
+#[cfg(test)]
+mod hints;
 mod models;
 mod serve;
 mod shared;

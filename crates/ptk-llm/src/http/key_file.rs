@@ -405,13 +405,14 @@ mod tests {
             let content = fs::read(file.path()).unwrap();
             for open in [0o644, 0o640, 0o620, 0o601] {
                 set_mode(file.path(), open);
-                let advice = format!("chmod 600 {}", file.path().display());
+                let path = file.path().to_owned();
+                let advice = KeyFileError::OpenToOthers { path }.to_string();
                 for error in [
                     file.get(groq).unwrap_err(),
                     file.set(groq, &key("sk-other")).unwrap_err(),
                     file.remove(groq).unwrap_err(),
                 ] {
-                    assert!(error.to_string().contains(&advice), "{error}");
+                    assert_eq!(error.to_string(), advice);
                 }
                 assert_eq!(fs::read(file.path()).unwrap(), content);
             }
