@@ -33,8 +33,9 @@ impl Drop for Terminal {
 
 impl Terminal {
     pub(super) fn new(user: Option<u32>, typed: &str) -> Self {
+        let user = user.map_or_else(|| "-1".to_owned(), |user| user.to_string());
         let mut process = Command::new("python3")
-            .args(["-c", PROGRAM, &user.unwrap_or(0).to_string(), typed])
+            .args(["-c", PROGRAM, &user, typed])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

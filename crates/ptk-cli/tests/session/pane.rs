@@ -42,7 +42,7 @@ impl Pane {
         let file = pane.folder.path().join("run.sh");
         fs::write(&file, script).unwrap();
         let size = [width.to_string(), height.to_string()];
-        let run = format!("sh {}", quoted(file.as_os_str()));
+        let run = format!("exec sh {}", quoted(file.as_os_str()));
         pane.tmux(&["new-session", "-d", "-x", &size[0], "-y", &size[1], &run]);
         pane
     }

@@ -36,6 +36,7 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
         sections: Vec::new(),
         is_xml: false,
         json: JsonBody::Read,
+        json_block: None,
         addresses: Vec::new(),
         lines: ValueLines::OfForm,
         spaces: SPACES,

@@ -29,6 +29,7 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
         sections: Vec::new(),
         is_xml: true,
         json: JsonBody::Repair,
+        json_block: None,
         addresses: Vec::new(),
         lines: ValueLines::Dropped,
         spaces: SPACES,

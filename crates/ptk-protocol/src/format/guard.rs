@@ -327,7 +327,8 @@ mod tests {
             .flat_map(|mark| [mark.text.to_lowercase(), mark.text])
             .collect();
         for mark in pieces.clone() {
-            let (first, rest) = mark.split_at(1);
+            let first = mark.chars().next().map_or(0, char::len_utf8);
+            let (first, rest) = mark.split_at(first);
             pieces.push(format!("{first}~{rest}"));
             pieces.push(rest.to_owned());
         }

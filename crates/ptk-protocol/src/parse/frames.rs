@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use super::message_marks::USER_MESSAGES;
-use super::reasoning_marks::{OPENED_BY_PROMPT, REASONING, closing_alone};
+use super::reasoning_marks::{
+    OPENED_BY_PROMPT, REASONING, begins_with, closing_alone, closing_opened, next_messages,
+};
 use crate::dialects::{Dialect, Frame, FrameKind, TriggerPosition};
 
 /// The frames of a set of dialects. Reasoning is counted by rows: those of the
@@ -56,7 +58,7 @@ impl Frames {
             (Some(row), _) => row.is_closed_by(mark),
             (None, Some(frame)) => is_one_of(frame.close.iter(), mark),
             (None, None) => {
-                is_one_of(closing_alone(), mark)
+                is_one_of(closing_opened(), mark)
                     || self
                         .reasoning
                         .iter()
@@ -68,7 +70,11 @@ impl Frames {
     /// Whether the reasoning of a row ends before this mark, which belongs to
     /// the next message.
     pub(super) fn is_left_at(row: usize, mark: &str) -> bool {
-        REASONING.get(row).is_some_and(|row| row.is_left_at(mark))
+        match REASONING.get(row) {
+            Some(row) => row.is_left_at(mark),
+            None if row == OPENED_BY_PROMPT => next_messages().any(|next| begins_with(mark, next)),
+            None => false,
+        }
     }
 
     /// All marks at which the reasoning of a row may end.
@@ -78,7 +84,8 @@ impl Frames {
             (None, Some(frame)) => frame.close.clone(),
             (None, None) => {
                 let own = self.reasoning.iter().flat_map(|frame| frame.close.clone());
-                closing_alone().map(str::to_owned).chain(own).collect()
+                let marks = closing_opened().chain(next_messages());
+                marks.map(str::to_owned).chain(own).collect()
             }
         }
     }

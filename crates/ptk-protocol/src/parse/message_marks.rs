@@ -84,6 +84,11 @@ pub(crate) fn is_silent_mark(mark: &str) -> bool {
         .any(|silent| silent.eq_ignore_ascii_case(mark))
 }
 
+/// The marks that end a turn of some model, or stand around messages.
+pub(crate) fn silent_marks() -> &'static [&'static str] {
+    SILENT
+}
+
 /// Marks that end a turn of some model, or stand around its messages, and may
 /// come out as text.
 pub(super) const SILENT: &[&str] = &[
@@ -107,5 +112,6 @@ pub(super) const SILENT: &[&str] = &[
     "<|ifm|im_end|>",
     "<|plamo:tag|>",
     "<｜tool_sep｜>",
+    "<|iquest_end|>",
     "</s>",
 ];

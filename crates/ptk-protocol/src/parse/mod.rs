@@ -50,7 +50,7 @@ pub use engine::Parser;
 pub use event::{Event, Reclassified};
 pub(crate) use frames::is_reasoning_frame;
 pub use grammar::{Drafts, Fences, Grammar, GrammarBuilder, GrammarError, Opening};
-pub(crate) use message_marks::{is_message_mark, is_silent_mark};
+pub(crate) use message_marks::{is_message_mark, is_silent_mark, silent_marks};
 pub(crate) use reader::{Finding, floor};
 pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
 pub use reasoning_marks::opened_reasoning;

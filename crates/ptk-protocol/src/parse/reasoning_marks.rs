@@ -68,11 +68,14 @@ impl ReasoningMarks {
 
     /// Whether this mark opens the message behind the reasoning.
     pub(super) fn is_left_at(&self, mark: &str) -> bool {
-        self.next.iter().any(|next| {
-            let start = mark.as_bytes().get(..next.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(next.as_bytes()))
-        })
+        self.next.iter().any(|next| begins_with(mark, next))
     }
+}
+
+/// Whether a mark begins with another one.
+pub(super) fn begins_with(mark: &str, start: &str) -> bool {
+    let begin = mark.as_bytes().get(..start.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
 }
 
 fn contains(marks: &[&str], mark: &str) -> bool {
@@ -93,6 +96,8 @@ pub(crate) const REASONING: &[ReasoningMarks] = &[
     row("<thinking>", &["</thinking>"]),
     row("<reasoning>", &["</reasoning>"]).common(),
     row("<analysis>", &["</analysis>"]).common(),
+    // Kimi K1.5 and Kimi-VL.
+    row("◁think▷", &["◁/think▷"]),
     // Mistral.
     row("[THINK]", &["[/THINK]"]),
     // Cohere.
@@ -144,6 +149,19 @@ pub(super) const OPENED_BY_PROMPT: usize = REASONING.len();
 pub(super) fn closing_alone() -> impl Iterator<Item = &'static str> {
     let rows = REASONING.iter().filter(|row| row.closes_alone);
     rows.flat_map(|row| row.close).copied()
+}
+
+/// The closing marks that end reasoning which the prompt has opened: also those
+/// that close nothing elsewhere, because they end other messages as well.
+pub(super) fn closing_opened() -> impl Iterator<Item = &'static str> {
+    let rows = REASONING.iter();
+    let rows = rows.filter(|row| row.closes_alone || !row.next.is_empty());
+    rows.flat_map(|row| row.close).copied()
+}
+
+/// The marks of a next message, which end reasoning that the prompt has opened.
+pub(super) fn next_messages() -> impl Iterator<Item = &'static str> {
+    REASONING.iter().flat_map(|row| row.next).copied()
 }
 
 /// The mark with which a prompt opens the reasoning of the reply to it, if it

@@ -189,6 +189,10 @@ impl Coercer<'_> {
         {
             return node;
         }
+        // A list that cannot be read is not one of its items.
+        if matches!(&node, Node::String(text) if text.trim_start().starts_with('[')) {
+            return node;
+        }
         let known = self.log.len();
         self.note(node.kind_name(), "array");
         let item = match schema.item(0) {

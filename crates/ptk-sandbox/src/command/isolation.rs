@@ -19,9 +19,12 @@ use super::policy::Policy;
 use super::words::Isolated;
 
 /// The rights that the keeper needs to set the view up, and to look into
-/// programs that hide their memory.
-const NEEDED: [CapabilitySet; 3] = [
+/// programs that hide their memory. Overlayfs works in a folder that not even
+/// its owner may enter; in a namespace of users, the right to do so reaches
+/// only the user's own files.
+const NEEDED: [CapabilitySet; 4] = [
     CapabilitySet::SYS_ADMIN,
+    CapabilitySet::DAC_OVERRIDE,
     CapabilitySet::NET_ADMIN,
     CapabilitySet::SYS_PTRACE,
 ];

@@ -81,7 +81,10 @@ impl From<StartError> for ToolError {
             .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
             StartError::Unsupported => Self::system(message)
                 .suggest("Do the work with the tools that read, search and edit files."),
-            StartError::NoLayer(_) | StartError::NotRecorded(_) | StartError::Refused { .. } => Self::system(message)
+            StartError::NoLayer(_) => Self::system(message)
+                .suggest("Do the work with the tools that write files.")
+                .advise("Without `--review` it runs, and `ptk undo` takes its changes back."),
+            StartError::NotRecorded(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
     }

@@ -60,6 +60,7 @@ pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Declaration
             .collect(),
         is_xml: false,
         json: JsonBody::Read,
+        json_block: None,
         addresses: Vec::new(),
         lines: ValueLines::Dropped,
         spaces: SPACES,

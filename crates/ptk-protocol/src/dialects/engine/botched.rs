@@ -85,6 +85,8 @@ pub(crate) fn unclosed_end(input: &Input<'_>, name: &str, at: usize) -> Option<u
     let lines = window.get(space..).unwrap_or("");
     let line = lines.lines().next().unwrap_or("");
     let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
-    let is_meant = gives_arguments(line, tool) || is_glued(input, at) || is_json();
+    // Words about a mark stand on its line.
+    let is_below = || window.get(..space).is_some_and(|gap| gap.contains('\n'));
+    let is_meant = gives_arguments(line, tool) || is_glued(input, at) || is_json() || is_below();
     is_meant.then(|| at + space + line.trim_end().len())
 }

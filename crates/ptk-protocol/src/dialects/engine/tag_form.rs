@@ -25,6 +25,9 @@ pub(crate) struct TagForm {
     pub(crate) is_xml: bool,
     /// Whether the arguments may be one JSON object instead of tags.
     pub(crate) json: JsonBody,
+    /// The marks around the arguments where they are one JSON object. The first
+    /// one is an opening tag, which may have attributes.
+    pub(crate) json_block: Option<(&'static str, &'static str)>,
     /// The marks around the name of a recipient, before the sections.
     pub(crate) addresses: Vec<Section>,
     /// What the line breaks around a value are.

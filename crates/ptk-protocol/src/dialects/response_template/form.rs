@@ -276,6 +276,7 @@ fn tag_form(
         sections: Vec::new(),
         is_xml: false,
         json: JsonBody::Repair,
+        json_block: None,
         addresses: Vec::new(),
         lines,
         spaces: SPACES,

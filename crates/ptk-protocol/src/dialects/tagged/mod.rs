@@ -164,6 +164,7 @@ pub(crate) fn families() -> Vec<Tagged> {
                 "functionary",
                 TagForm {
                     json: JsonBody::Only,
+                    json_block: None,
                     ..function_form(&[])
                 },
             )
@@ -290,6 +291,7 @@ fn further_families() -> Vec<Tagged> {
                 sections: marks(&[("<|open|>tools<|sep|>", "<|close|>tools<|sep|>")]),
                 is_xml: false,
                 json: JsonBody::No,
+                json_block: Some(("<|open|>json", "<|close|>json<|sep|>")),
                 addresses: Vec::new(),
                 lines: ValueLines::Dropped,
                 spaces: SPACES,

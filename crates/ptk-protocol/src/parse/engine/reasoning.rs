@@ -6,6 +6,7 @@ use crate::dialects::TriggerPosition;
 use crate::parse::frames::Frames;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::Held;
+use crate::parse::reasoning_marks::OPENED_BY_PROMPT;
 use crate::parse::table::{Hit, MessageMark, Next};
 use crate::parse::trace::{Decision, Kept, Quote};
 
@@ -45,6 +46,18 @@ impl Work<'_, '_, '_> {
             self.begin_line();
             self.machine.expects_end = false;
             return self.go(EngineState::Prose);
+        }
+        // The model repeats the mark with which the prompt ends.
+        if tag == OPENED_BY_PROMPT
+            && let Some(opened) = meaning.reasoning
+            && text.slice(&(0..start)).trim().is_empty()
+        {
+            self.tell(SpanKind::Reasoning, start);
+            self.mark(start..end);
+            return self.go(EngineState::Reasoning {
+                tag: opened,
+                fenced,
+            });
         }
         let is_quoted = fenced || self.machine.line.open_ticks().is_some();
         let opens_message = matches!(meaning.message, Some(MessageMark::Open(_, place))

@@ -84,6 +84,12 @@ impl TagReader {
             _ => is_tool_name(&name),
         };
         if !is_name || name.len() > MAX_NAME {
+            // An empty or missing name, in a tag that is a call's for certain.
+            let is_own = !matches!(form.named, NamePosition::Tag | NamePosition::Behind(_));
+            if name.is_empty() && is_own && !form.is_xml {
+                self.at = behind;
+                return self.go(TaggedState::Broken);
+            }
             return Some(out.refuse(Refusal::NoName));
         }
         if form.named == NamePosition::Tag {

@@ -177,7 +177,7 @@ impl TagReader {
         let is_word = matches!(form.named, NamePosition::Behind(_)) && self.given.is_empty();
         match mark_at(rest, &self.close) {
             // `<tool_call> and </tool_call>` is prose.
-            MarkAt::Finding { .. } if is_word && !self.declared => {
+            MarkAt::Finding { .. } if is_word && !self.declared && !self.is_tight(input, at) => {
                 return Some(out.refuse(Refusal::UndeclaredTool));
             }
             MarkAt::Finding { length, .. } if form.json != JsonBody::Only => {
@@ -203,6 +203,15 @@ impl TagReader {
         if form.json == JsonBody::Only {
             return Some(out.refuse(Refusal::NoJson));
         }
+        if let Some((open, close)) = form.json_block.filter(|_| self.given.is_empty()) {
+            match mark_at(rest, &[open]) {
+                MarkAt::Finding { length, .. } => {
+                    return self.json_block(input, out, at + length, close);
+                }
+                MarkAt::Partial if !input.end => return self.wait(TaggedState::Between),
+                MarkAt::Partial | MarkAt::None => {}
+            }
+        }
         match mark_at(rest, &[self.param_open()]) {
             MarkAt::Partial if !input.end => return self.wait(TaggedState::Between),
             MarkAt::Partial => {
@@ -224,6 +233,12 @@ impl TagReader {
             MarkAt::None => {}
         }
         self.foreign(input, out, at, TaggedState::Between)
+    }
+
+    /// Whether the name stands between the marks of a call without a space.
+    fn is_tight(&self, input: &Input<'_>, at: usize) -> bool {
+        let text = input.slice(0..at);
+        self.at == at && !text.is_empty() && !text.contains(char::is_whitespace)
     }
 
     /// Handles something else than an argument or the end of the call. Where
@@ -272,6 +287,13 @@ impl TagReader {
             .iter()
             .filter_map(|close| Some((find_ignoring_case(window, 0, close)?, close.len())))
             .min();
+        // The closing mark of the section ends a call, too.
+        let ends = self.form.section_ends();
+        let ends = ends.iter();
+        let end = end.or_else(|| {
+            ends.filter_map(|close| Some((find_ignoring_case(window, 0, close)?, 0)))
+                .min()
+        });
         let Some((end, length)) = end else {
             if input.end || rest.len() >= BROKEN_LIMIT {
                 let name = self.values.as_ref().map_or("", |values| values.name());
@@ -302,6 +324,28 @@ impl TagReader {
         let message = "The text in the call is not an argument".to_owned();
         out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
         Step::Done(end)
+    }
+
+    /// Reads the rest of the tag that opens arguments which are one JSON object
+    /// between marks of their own.
+    fn json_block(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        at: usize,
+        close: &str,
+    ) -> Option<Step> {
+        match tag_end(input.from(at), &self.form.tag_end) {
+            TagEnd::At(end) => {
+                let calls = self.close.iter();
+                let both: Vec<String> = calls.map(|call| format!("{close}{call}")).collect();
+                self.close.splice(0..0, both);
+                self.json_body(input, at + end + self.form.tag_end.len())
+            }
+            TagEnd::Open if !input.end => self.wait(TaggedState::Between),
+            TagEnd::Open => Some(self.cut(input, out, input.text.len())),
+            TagEnd::None => self.foreign(input, out, at, TaggedState::Between),
+        }
     }
 
     /// Starts to read arguments that are one JSON object.
@@ -467,6 +511,16 @@ impl TagReader {
                 _ if rest == "\\" && !input.end => return self.wait(TaggedState::Key),
                 MarkAt::Partial if !input.end => return self.wait(TaggedState::Key),
                 MarkAt::Partial => return Some(self.cut(input, out, input.text.len())),
+                MarkAt::None if found.is_some() && self.declared => {
+                    let message = format!("The argument `{name}` has no value");
+                    if let Some(values) = &mut self.values {
+                        let here = self.at..self.at;
+                        values.problem(ProblemCode::InvalidArguments, &message, here);
+                    }
+                    self.given.insert(name);
+                    self.at = at;
+                    return self.go(TaggedState::Between);
+                }
                 MarkAt::None => return self.foreign(input, out, at, TaggedState::Key),
                 MarkAt::Finding { index: 0, length } => {
                     at += length;

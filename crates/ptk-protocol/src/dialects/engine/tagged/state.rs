@@ -74,6 +74,10 @@ pub(super) struct Nest {
     pub(super) calls: usize,
     /// Whether a call of a declared tool began at the start of a line.
     pub(super) is_call: bool,
+    /// Whether a closing tag that nothing in the value opened counts as content.
+    pub(super) is_closed: bool,
+    /// Whether an argument that was not given yet opens behind such a tag.
+    pub(super) has_argument: bool,
     pub(super) ended: Option<Ended>,
 }
 

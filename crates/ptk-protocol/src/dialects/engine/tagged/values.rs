@@ -9,7 +9,7 @@ use crate::dialects::engine::json_marks::leading_name;
 use crate::dialects::engine::tag_form::{NamePosition, Param, ValueLines};
 use crate::dialects::engine::tags::{TagEnd, attribute, tag_end, trim_lines};
 use crate::dialects::engine::tolerant::find_ignoring_case;
-use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at};
+use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at, silent_marks};
 
 const CDATA: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
@@ -43,6 +43,21 @@ pub(super) enum Follows {
     Yes,
     No,
     More,
+}
+
+/// The beginning of a closing tag up to a model's own token, if it has one.
+fn close_start(close: &str) -> Option<&str> {
+    close.get(..close.rfind(TOKEN_BAR)? + TOKEN_BAR.len_utf8())
+}
+
+/// The value before a misspelt closing tag at its end: one that begins as the
+/// right one does, with a model's own token, which no text has.
+fn misspelt_close<'t>(raw: &'t str, close: &str) -> Option<&'t str> {
+    let start = close_start(close)?;
+    let at = raw.rfind(start)?;
+    let name = raw.get(at + start.len()..)?.trim_end().strip_suffix('>')?;
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| raw.get(..at)).flatten()
 }
 
 impl TagReader {
@@ -93,10 +108,16 @@ impl TagReader {
                 ValueEnd::Next if value.nest.calls == 0 => self.is_next_argument(input, &value, at),
                 ValueEnd::Next | ValueEnd::Param | ValueEnd::Stop => Follows::No,
             };
-            if follows == Follows::More {
+            let is_behind_close = value.nest.is_closed && value.nest.params == 0;
+            let argument = match mark {
+                ValueEnd::Next if is_behind_close => self.begins_argument(input, at),
+                _ => Follows::No,
+            };
+            if follows == Follows::More || argument == Follows::More {
                 return self.wait_in(input, out, value, at);
             }
             value.search = at + 1;
+            value.nest.has_argument |= argument == Follows::Yes;
             if let Some(ended) = self.meet(&mut value, at, &mark, follows == Follows::Yes) {
                 return self.end(input, out, &value, ended);
             }
@@ -127,7 +148,10 @@ impl TagReader {
                 nest.params += usize::from(!matches!(self.form.param, Param::Pair { .. }));
                 return None;
             }
-            ValueEnd::Close(length) => (&mut nest.params, Some(*length)),
+            ValueEnd::Close(length) => {
+                nest.is_closed |= nest.params == 0 && !follows;
+                (&mut nest.params, Some(*length))
+            }
             ValueEnd::CallEnd(_) if nest.calls == 0 && nest.ended.is_some() => return nest.ended,
             ValueEnd::CallEnd(_) => (&mut nest.calls, None),
             ValueEnd::Next | ValueEnd::Stop => (&mut 0, None),
@@ -140,13 +164,28 @@ impl TagReader {
         let ended = Ended {
             at,
             close,
-            cuts: is_inside && nest.is_call,
+            // The tag that closes the value may stand before the last one.
+            cuts: is_inside && nest.is_call
+                || nest.has_argument
+                || (close.is_none() && nest.is_closed),
         };
         if !is_inside {
             return Some(ended);
         }
         nest.ended.get_or_insert(ended);
         None
+    }
+
+    /// Whether a value may be made of elements whose tags have a prefix, so that
+    /// it is not sent as a text while it grows.
+    fn may_be_elements(&self, raw: &str) -> bool {
+        let raw = raw.trim_start();
+        match &self.form.param {
+            Param::Element { prefix } if !prefix.is_empty() => {
+                raw.starts_with(prefix.as_str()) || prefix.starts_with(raw)
+            }
+            _ => false,
+        }
     }
 
     /// Waits for more of the value to know what stands at `at`.
@@ -159,7 +198,15 @@ impl TagReader {
     ) -> Option<Step> {
         value.search = at;
         let known = value.nest.ended.map_or(at, |ended| ended.at);
-        self.grow(input, out, value.start..known);
+        let raw = input.slice(value.start..known);
+        if !self.may_be_elements(raw) {
+            let sure = close_start(&value.close).and_then(|start| raw.rfind(start));
+            self.grow(
+                input,
+                out,
+                value.start..value.start + sure.unwrap_or(raw.len()),
+            );
+        }
         self.wait(TaggedState::TagValue(value))
     }
 
@@ -204,8 +251,12 @@ impl TagReader {
             self.end_value(input, out, &value.key, raw);
             self.at = ended.at + length;
         } else {
+            let (raw, fault) = match misspelt_close(raw, &value.close) {
+                Some(raw) => (raw, ProblemCode::WrongMark),
+                None => (raw, ProblemCode::MissingCloser),
+            };
             if let Some(values) = &mut self.values {
-                values.note(ProblemCode::MissingCloser, ended.at..ended.at);
+                values.note(fault, ended.at..ended.at);
             }
             self.end_value(input, out, &value.key, raw.trim_end());
             self.at = ended.at;
@@ -367,6 +418,12 @@ impl TagReader {
         {
             return Follows::Yes;
         }
+        // The turn ends here.
+        match mark_at(rest, silent_marks()) {
+            MarkAt::Finding { .. } => return Follows::Yes,
+            MarkAt::Partial if !input.end => return Follows::More,
+            MarkAt::Partial | MarkAt::None => {}
+        }
         let mut marks = Vec::new();
         if in_call {
             marks.extend(self.close.iter().cloned());
@@ -426,7 +483,12 @@ impl TagReader {
         if !is_token && !line_start.ends_with('\n') {
             return Follows::No;
         }
-        let rest = input.from(at + open.len());
+        self.begins_argument(input, at)
+    }
+
+    /// Whether an argument that was not given yet begins at `at`.
+    fn begins_argument(&self, input: &Input<'_>, at: usize) -> Follows {
+        let rest = input.from(at + self.param_open().len());
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
         let end = match &self.form.param {
             Param::Pair { key, .. } => find_ignoring_case(window, 0, &key.1),
