@@ -135,7 +135,7 @@ async fn a_rule_is_about_the_workspace() {
         .tools(registry())
         .permissions(Permissions::default().rules(entries(&["allow bash(git status)"])))
         .build();
-    let args = json!({"command": "git status", "working_dir": "/tmp"});
+    let args = json!({"command": "git status", "working_dir": std::env::temp_dir()});
     let result = called(&tools, "bash", &args).await;
     assert_eq!(result.error_type, Some(ErrorType::PermissionError));
 }

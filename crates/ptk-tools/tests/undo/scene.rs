@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
@@ -183,19 +183,34 @@ pub(crate) fn picture(root: &Path) -> Picture {
     picture
 }
 
+/// Looks into a file or folder, although its mode may keep its owner out.
+fn look<T>(path: &Path, mode: u32, look: impl FnOnce() -> T) -> T {
+    let is_closed = mode & 0o500 != 0o500;
+    let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    if is_closed {
+        set(mode | 0o500);
+    }
+    let seen = look();
+    if is_closed {
+        set(mode);
+    }
+    seen
+}
+
 fn add(root: &Path, folder: &Path, picture: &mut Picture) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let metadata = fs::symlink_metadata(&path).unwrap();
         let mode = metadata.mode() & 0o7777;
         let seen = if metadata.is_dir() {
-            add(root, &path, picture);
+            look(&path, mode, || add(root, &path, picture));
             Seen::Folder(mode)
         } else if metadata.is_symlink() {
             Seen::Link(fs::read_link(&path).unwrap())
         } else if metadata.is_file() {
             let time = (metadata.mtime(), metadata.mtime_nsec());
-            Seen::File(mode, fs::read(&path).unwrap(), time)
+            let content = look(&path, mode, || fs::read(&path).unwrap());
+            Seen::File(mode, content, time)
         } else {
             Seen::Other
         };

@@ -310,7 +310,11 @@ impl MarkedJson {
             return Some(out.refuse(Refusal::OpensAgain));
         }
         let body = window.get(..found.start()).unwrap_or("");
-        if let Some(brace) = body.find('{') {
+        // Words behind a name on its line may belong to it: `f or g`.
+        let line = input.from(self.at).lines().next().unwrap_or("").trim();
+        let is_name_certain =
+            self.called.is_none() || line.is_empty() || line.starts_with(['`', '{']);
+        if let Some(brace) = body.find('{').filter(|_| is_name_certain) {
             self.note(ProblemCode::SurroundingText, at..at + brace);
             self.begin_object(at + brace);
             return None;
