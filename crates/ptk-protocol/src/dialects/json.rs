@@ -230,7 +230,10 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
     let closer = input.closing_mark(next);
     let joined = match joins(input, next) {
         None => return Step::More,
-        Some(joined) => joined.filter(|_| !line.contains('\n')),
+        // On a line below only a semicolon and another call.
+        Some(joined) => joined.filter(|length| {
+            !line.contains('\n') || (*length > 0 && input.peek(next + 1) == Peek::Byte(b'{'))
+        }),
     };
     match closer {
         _ if joined.is_some() => {}

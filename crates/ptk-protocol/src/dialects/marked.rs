@@ -626,19 +626,28 @@ fn deepseek_marks(head: fn(&str) -> HeadAt) -> JsonMarks {
 
 const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
 
-/// Parses `function<｜tool▁sep｜>f` and a line break.
+/// Parses `function<｜tool▁sep｜>f` and a line break. Another word may stand for
+/// `function` where the name is that of a declared tool.
 fn deepseek_v3_head(text: &str) -> HeadAt {
-    let length = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
-        HeadAt::Finding(Some(kind), length) if kind.name == "function" => length,
-        HeadAt::Finding(..) => return HeadAt::Other,
+    let (is_function, length) = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
+        HeadAt::Finding(Some(kind), length) => (kind.name == "function", length),
+        HeadAt::Finding(None, _) => return HeadAt::Other,
         other => return other,
     };
-    let rest = text.get(length..).unwrap_or("");
-    let name = rest.trim_start();
-    match leading_name(name) {
-        None => HeadAt::More,
-        Some(("", _)) => HeadAt::Other,
-        Some((name, behind)) => HeadAt::Finding(Some(Called::new(name)), text.len() - behind.len()),
+    let rest = text.get(length..).unwrap_or("").trim_start();
+    let Some((name, behind)) = leading_name(rest) else {
+        return HeadAt::More;
+    };
+    let json = behind.trim_start().chars().next();
+    let (called, length) = (Called::new(name), text.len() - behind.len());
+    match (name, json) {
+        // With JSON and no fence, `function` may be a tool of DeepSeek V3.1.
+        ("", Some('`')) if is_function => HeadAt::None,
+        ("", _) => HeadAt::Other,
+        _ if is_function => HeadAt::Finding(Some(called), length),
+        (_, None) => HeadAt::More,
+        (_, Some('{' | '`')) => HeadAt::IfDeclared(called, length),
+        (_, Some(_)) => HeadAt::Other,
     }
 }
 

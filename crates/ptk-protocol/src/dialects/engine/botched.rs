@@ -41,6 +41,49 @@ pub(crate) fn botched_end<S: AsRef<str>>(
     }
 }
 
+/// The closing mark behind some text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CloseAt {
+    /// It stands at this offset, and no other mark before it.
+    Finding(usize),
+    /// More text is needed to decide.
+    More,
+    /// None follows nearby, or another mark comes first.
+    None,
+}
+
+/// Looks for the closing mark that ends the text behind `from`.
+pub(crate) fn closing_mark_behind<S: AsRef<str>>(
+    input: &Input<'_>,
+    from: usize,
+    close: &[S],
+) -> CloseAt {
+    let rest = input.from(from);
+    let window = rest.get(..floor(rest, LIMIT)).unwrap_or("");
+    let found = close
+        .iter()
+        .filter_map(|mark| window.find(mark.as_ref()))
+        .min();
+    if found.is_none() && !input.end && rest.len() < LIMIT {
+        return CloseAt::More;
+    }
+    let Some(found) = found else {
+        return CloseAt::None;
+    };
+    let text = window.get(..found).unwrap_or("");
+    if input.stops.iter().any(|stop| text.contains(stop.as_str())) {
+        return CloseAt::None;
+    }
+    for (at, _) in text.match_indices(['<', '[']) {
+        match input.is_marked(from + at) {
+            None if !input.end => return CloseAt::More,
+            Some(true) => return CloseAt::None,
+            _ => {}
+        }
+    }
+    CloseAt::Finding(from + found)
+}
+
 /// Where a call ends that did not close: before the first stop behind `from`,
 /// or else with the reply.
 pub(crate) fn cut_end(input: &Input<'_>, from: usize) -> usize {

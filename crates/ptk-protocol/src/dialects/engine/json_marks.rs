@@ -57,6 +57,9 @@ pub(crate) enum HeadAt {
     /// The JSON follows behind this many bytes. It is the arguments of the
     /// call, if the call is known by now.
     Finding(Option<Called>, usize),
+    /// The arguments of this call follow behind this many bytes, if its tool is
+    /// declared; otherwise the text belongs to another dialect.
+    IfDeclared(Called, usize),
     /// More text is needed to decide.
     More,
     /// The reply ends before the head can be parsed.

@@ -308,15 +308,52 @@ pub(crate) fn python_word(word: &str) -> Option<String> {
     }
 }
 
+/// Whether a list or dictionary that is not a literal holds an expression: a
+/// call, an element of something, or an f-string. Words in it may be strings
+/// without quotes, but an expression would have had to be computed.
+pub(crate) fn holds_expression(text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut quote = None;
+    let mut escaped = false;
+    let mut word = String::new();
+    let mut previous = ' ';
+    for c in text.chars() {
+        if let Some(open) = quote {
+            if !escaped && c == open {
+                quote = None;
+            }
+            escaped = !escaped && c == '\\';
+        } else if is_word(c) {
+            word.push(c);
+        } else {
+            let opens = matches!(c, '(' | '[') && (is_word(previous) || previous == ')');
+            let formats = matches!(c, '"' | '\'') && is_string_prefix(&word);
+            if opens || (formats && is_format_prefix(&word)) {
+                return true;
+            }
+            // The apostrophe of `it's` opens no string.
+            if c == '"' || (c == '\'' && (formats || word.is_empty())) {
+                quote = Some(c);
+            }
+            word.clear();
+        }
+        previous = c;
+    }
+    false
+}
+
 /// Whether the word, right before a quote, says what kind of string follows.
 pub(crate) fn is_string_prefix(word: &str) -> bool {
-    matches!(word, "r" | "R" | "b" | "f" | "u" | "rb" | "br")
+    const PREFIXES: [&str; 8] = ["r", "b", "f", "u", "rb", "br", "rf", "fr"];
+    PREFIXES
+        .iter()
+        .any(|prefix| prefix.eq_ignore_ascii_case(word))
 }
 
 /// Whether the word, right before a quote, begins a string with expressions in
 /// braces.
 pub(crate) fn is_format_prefix(word: &str) -> bool {
-    word.contains('f')
+    word.contains(['f', 'F'])
 }
 
 /// Passes on the text of an f-string while it comes in. Doubled braces stand for

@@ -128,7 +128,12 @@ impl MarkedJson {
             self.state = MarkedState::Lead;
             return None;
         }
-        let head = self.marks.head.read(rest, input.end);
+        let head = match self.marks.head.read(rest, input.end) {
+            HeadAt::IfDeclared(called, length) if input.declares(&called.name) => {
+                HeadAt::Finding(Some(called), length)
+            }
+            head => head,
+        };
         if let (HeadAt::Cut, Some(name)) = (&head, declared_name(rest, input)) {
             let end = input.text.len();
             NamedValues::new(name.to_owned()).finish(out, 0..end, Whole::No);
@@ -142,7 +147,7 @@ impl MarkedJson {
         }
         match head {
             HeadAt::More => return Some(Step::More),
-            HeadAt::Other => return Some(Step::Reject),
+            HeadAt::Other | HeadAt::IfDeclared(..) => return Some(Step::Reject),
             HeadAt::None | HeadAt::Cut => {
                 let at = input.skip_space(self.at);
                 if self.marks.close.is_empty() {

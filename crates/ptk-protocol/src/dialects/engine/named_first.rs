@@ -13,7 +13,8 @@ pub(crate) struct NamedFirst {
     at: usize,
     scanner: Option<Scanner>,
     is_named: bool,
-    /// Whether it stands behind prose, and has to end its line then.
+    /// Whether it stands behind prose, and has to end its line or its sentence
+    /// then.
     is_behind_prose: bool,
 }
 
@@ -27,6 +28,18 @@ impl NamedFirst {
             is_named: false,
             is_behind_prose,
         }
+    }
+
+    /// Whether the JSON ends on its line, which ends at `line_end`, and a mark or
+    /// the capital letter of another sentence stands behind it: prose about the
+    /// form goes on in its own sentence.
+    fn ends_sentence(&self, input: &Input<'_>, line_end: usize) -> bool {
+        let Scan::Done(end) = Scanner::new(self.at).scan(input.slice(0..line_end)) else {
+            return false;
+        };
+        let next = input.skip_space(end);
+        let is_capital = next > end && input.from(next).starts_with(char::is_uppercase);
+        is_capital || input.is_silent(next) || input.is_marked(next) == Some(true)
     }
 }
 
@@ -51,7 +64,8 @@ impl Reader for NamedFirst {
                 None if input.end => rest,
                 None => return Step::More,
             };
-            if !line.trim_end().ends_with(['[', ']', '{', '}', ',']) {
+            let ends_line = line.trim_end().ends_with(['[', ']', '{', '}', ',']);
+            if !ends_line && !self.ends_sentence(input, self.at + line.len()) {
                 return out.refuse(Refusal::AboutMarks);
             }
             self.is_behind_prose = false;

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 
 use super::literals::{
-    Braces, BracketFinder, Search, is_format_prefix, is_string_prefix, json_as_python,
-    python_literal, python_word,
+    Braces, BracketFinder, Search, holds_expression, is_format_prefix, is_string_prefix,
+    json_as_python, python_literal, python_word,
 };
 use super::named_values::NamedValues;
 use super::quoted::{InnerQuotes, QuoteAt, Quoted};
-use crate::parse::{Input, Peek};
+use crate::parse::{Input, MarkAt, Peek};
 use crate::{ProblemCode, ToolCall};
 
 /// How far the arguments of a call have been read.
@@ -464,20 +464,39 @@ impl PythonCall {
         }
     }
 
-    /// Reads a string without quotes.
+    /// Reads a string without quotes. Brackets, a quotation that the end of the
+    /// argument would cut, and a closing mark show that it is none: an
+    /// expression, or a call that did not close.
     fn bare(&mut self, input: &Input<'_>, key: Key, start: usize) -> Option<Progress> {
-        let rest = input.from(self.at);
-        let Some(length) = memchr::memchr2(b',', b')', rest.as_bytes()) else {
-            self.at += rest.len();
-            return Some(self.wait(PythonState::Bare { key, start }));
-        };
-        let end = self.at + length;
+        let is_end = |c: char| matches!(c, ',' | '(' | ')' | '[' | ']' | '{' | '}' | '<');
+        loop {
+            let rest = input.from(self.at);
+            let Some(length) = rest.find(is_end) else {
+                self.at += rest.len();
+                return Some(self.wait(PythonState::Bare { key, start }));
+            };
+            self.at += length;
+            match input.byte(self.at) {
+                Some(b',' | b')') => break,
+                Some(b'<') => match input.closing_mark(self.at) {
+                    MarkAt::Partial if !input.end => {
+                        return Some(self.wait(PythonState::Bare { key, start }));
+                    }
+                    MarkAt::Finding { .. } => return Some(Progress::Fault(start)),
+                    MarkAt::Partial | MarkAt::None => self.at += 1,
+                },
+                _ => return Some(Progress::Fault(start)),
+            }
+        }
+        let end = self.at;
         let raw = input.slice(start..end).trim();
+        if ends_in_quotation(raw) {
+            return Some(Progress::Fault(start));
+        }
         if let Key::Named(key) = &key {
             self.values.plain(key, raw, input);
             self.values.note(ProblemCode::MissingQuotes, start..end);
         }
-        self.at = end;
         self.go(PythonState::After)
     }
 
@@ -497,7 +516,9 @@ impl PythonCall {
         match (python_literal(raw), &key) {
             (Some(json), _) => self.add(&key, &json),
             (None, Key::Named(key))
-                if self.leniency == Leniency::Mend && self.values.mended(key, raw) => {}
+                if self.leniency == Leniency::Mend
+                    && !holds_expression(raw)
+                    && self.values.mended(key, raw) => {}
             (None, _) => return Some(Progress::Fault(start)),
         }
         self.at = end;
@@ -524,6 +545,22 @@ impl PythonCall {
             Some(_) => Some(Progress::Fault(self.at)),
         }
     }
+}
+
+/// Whether a quotation is open at the end of the text. The apostrophe of `it's`
+/// opens none.
+fn ends_in_quotation(text: &str) -> bool {
+    let mut open = None;
+    let mut previous = ' ';
+    for c in text.chars() {
+        match open {
+            Some(quote) if quote == c => open = None,
+            None if c == '"' || (c == '\'' && !previous.is_alphanumeric()) => open = Some(c),
+            _ => {}
+        }
+        previous = c;
+    }
+    open.is_some()
 }
 
 /// Writes a call in Python's form, its values as `literal` writes them.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::botched::{botched_end, cut_end};
+use super::botched::{CloseAt, botched_end, closing_mark_behind, cut_end};
 use super::named_values::{NamedValues, Whole};
 use super::python::{Leniency, Progress, PythonCall};
 use crate::ProblemCode;
@@ -12,6 +12,9 @@ use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_a
 
 /// The longest name of a tool.
 const MAX_NAME: usize = 256;
+
+const NO_CALL: &str = "What stands here between the marks is not a call; \
+                       write each as name(argument=value)";
 
 /// The marks around the calls.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +46,8 @@ pub(crate) struct PythonCalls {
     space: usize,
     /// How far the end of the line was searched.
     searched: usize,
+    /// Where the closing mark stands, once it was looked for.
+    closing: Option<usize>,
     state: CallListState,
     is_list: bool,
     /// Whether the calls are reported while they come in.
@@ -58,7 +63,17 @@ enum CallListState {
     Lead,
     Name,
     Call,
-    Between { comma: bool },
+    Between {
+        comma: bool,
+    },
+    /// A comment starts at this offset.
+    Comment {
+        at: usize,
+    },
+    /// At this offset stands neither a call nor the end of the list.
+    Other {
+        at: usize,
+    },
     After,
     Botched(usize),
 }
@@ -81,6 +96,7 @@ impl PythonCalls {
             at: open,
             space: 0,
             searched: 0,
+            closing: None,
             state: CallListState::Lead,
             is_list: false,
             live: open > 0,
@@ -129,6 +145,16 @@ impl PythonCalls {
         Step::Done(end)
     }
 
+    /// Handles a reply that ends in the name of a further call.
+    fn cut_in_name(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        self.flush(out);
+        let message = "The reply ends inside a list of calls".to_owned();
+        let range = self.at..input.text.len();
+        let raw = input.slice(range.clone());
+        out.unreadable(ProblemCode::Truncated, message, range.clone(), raw);
+        Step::Done(range.end)
+    }
+
     fn name(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let rest = input.from(self.at);
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
@@ -137,6 +163,9 @@ impl PythonCalls {
             return match (undecided, input.end) {
                 (true, false) => Some(Step::More),
                 (true, true) if self.is_first => Some(self.without_calls(input, out)),
+                (true, true) if self.is_list && self.marks.open > 0 => {
+                    Some(self.cut_in_name(input, out))
+                }
                 _ => self.no_call(out),
             };
         };
@@ -170,7 +199,7 @@ impl PythonCalls {
             out.examined(self.at);
             return Some(out.refuse(Refusal::NoCallBehind));
         }
-        self.list_stays_open(out)
+        self.go(CallListState::Other { at: self.at })
     }
 
     fn call(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
@@ -216,7 +245,7 @@ impl PythonCalls {
         Step::Done(end)
     }
 
-    fn between(&mut self, input: &Input<'_>, out: &mut Findings, comma: bool) -> Option<Step> {
+    fn between(&mut self, input: &Input<'_>, comma: bool) -> Option<Step> {
         let at = self.skip_space(input);
         match input.from(at).chars().next() {
             None if !input.end => Some(Step::More),
@@ -240,8 +269,58 @@ impl PythonCalls {
                 self.note(ProblemCode::MissingCloser, at..at);
                 self.go(CallListState::After)
             }
-            Some(_) => self.list_stays_open(out),
+            Some('#') if !self.marks.close.is_empty() => self.go(CallListState::Comment { at }),
+            Some(_) => self.go(CallListState::Other { at }),
         }
+    }
+
+    /// Where the closing mark stands, if only calls and what cannot be read
+    /// stand before it.
+    fn closing_mark(&mut self, input: &Input<'_>, at: usize) -> CloseAt {
+        if let Some(close) = self.closing.filter(|close| at <= *close) {
+            return CloseAt::Finding(close);
+        }
+        let found = closing_mark_behind(input, at, &self.marks.close);
+        if let CloseAt::Finding(close) = found {
+            self.closing = Some(close);
+        }
+        found
+    }
+
+    /// Passes over a comment behind a call, up to the end of its line or the
+    /// closing mark.
+    fn comment(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        let close = match self.closing_mark(input, at) {
+            CloseAt::More => return Some(Step::More),
+            CloseAt::None => return self.list_stays_open(out),
+            CloseAt::Finding(close) => close,
+        };
+        let line = input.slice(at..close).find('\n');
+        self.at = line.map_or(close, |line| at + line);
+        self.go(CallListState::Between { comma: false })
+    }
+
+    /// Handles something else where a call or the end of the list should be. Up
+    /// to the closing mark it was meant as a call, and cannot be read.
+    fn other(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        if self.marks.open == 0 || self.marks.close.is_empty() {
+            return self.list_stays_open(out);
+        }
+        let close = match self.closing_mark(input, at) {
+            CloseAt::More => return Some(Step::More),
+            CloseAt::Finding(close) if at < close => close,
+            CloseAt::Finding(_) | CloseAt::None => return self.list_stays_open(out),
+        };
+        let end = next_call(input, at..close).unwrap_or(close);
+        let (message, raw) = (NO_CALL.to_owned(), input.slice(at..end));
+        self.flush(out);
+        out.unreadable(ProblemCode::Malformed, message, at..end, raw);
+        self.at = end;
+        self.go(if end < close {
+            CallListState::Name
+        } else {
+            CallListState::After
+        })
     }
 
     /// Handles a list of calls that does not close before something else
@@ -338,7 +417,9 @@ impl Reader for PythonCalls {
                 CallListState::Lead => self.lead(input, out),
                 CallListState::Name => self.name(input, out),
                 CallListState::Call => self.call(input, out),
-                CallListState::Between { comma } => self.between(input, out, comma),
+                CallListState::Between { comma } => self.between(input, comma),
+                CallListState::Comment { at } => self.comment(input, out, at),
+                CallListState::Other { at } => self.other(input, out, at),
                 CallListState::After => Some(self.after(input, out)),
                 CallListState::Botched(fault) => Some(self.botched(input, out, fault)),
             };
@@ -347,6 +428,24 @@ impl Reader for PythonCalls {
             }
         }
     }
+}
+
+/// The first line in the range, but for its own first, that begins with a call
+/// of a declared tool.
+fn next_call(input: &Input<'_>, range: Range<usize>) -> Option<usize> {
+    let text = input.slice(range.clone());
+    let lines = text.match_indices('\n').map(|(at, _)| at + 1);
+    let mut starts = lines.map(|at| {
+        let line = text.get(at..).unwrap_or("");
+        at + (line.len() - line.trim_start_matches([' ', '\t']).len())
+    });
+    let start = starts.find(|start| {
+        let line = text.get(*start..).unwrap_or("");
+        let end = line.find(|c| !is_name(c)).unwrap_or(line.len());
+        let (name, behind) = line.split_at_checked(end).unwrap_or((line, ""));
+        behind.starts_with('(') && input.declares(name)
+    });
+    start.map(|start| range.start + start)
 }
 
 fn is_name(c: char) -> bool {

@@ -8,6 +8,9 @@ pub(crate) struct Quoted {
     quote: u8,
     triple: bool,
     raw: bool,
+    /// Whether a character may be written by its number in octal digits, as in
+    /// Python.
+    octal: bool,
     at: usize,
 }
 
@@ -21,7 +24,7 @@ pub(crate) enum QuoteAt {
 }
 
 impl Quoted {
-    /// Opens the string whose opening quote stands at `at`; in a raw one,
+    /// Opens Python's string whose opening quote stands at `at`; in a raw one,
     /// escapes stand for themselves.
     pub(crate) fn open(text: &str, at: usize, end: bool, raw: bool) -> QuoteAt {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
@@ -35,6 +38,7 @@ impl Quoted {
             quote,
             triple,
             raw,
+            octal: true,
             at: at + if triple { 3 } else { 1 },
         })
     }
@@ -45,6 +49,7 @@ impl Quoted {
             quote,
             triple: false,
             raw: false,
+            octal: false,
             at: at + 1,
         }
     }
@@ -109,6 +114,7 @@ impl Quoted {
             'f' => "\u{c}",
             'v' => "\u{b}",
             'a' => "\u{7}",
+            '0'..='7' if self.octal => return octal(rest, end, append),
             '0' => "\0",
             '"' => "\"",
             '\'' => "'",
@@ -128,6 +134,25 @@ impl Quoted {
         }
         Some(length)
     }
+}
+
+/// Decodes a character by its number in up to three octal digits; a number that
+/// takes more than a byte is kept as it is.
+fn octal(rest: &str, end: bool, append: &mut dyn FnMut(&str)) -> Option<usize> {
+    let digits = rest.bytes().skip(1).take(3);
+    let count = digits
+        .take_while(|byte| (b'0'..=b'7').contains(byte))
+        .count();
+    let length = 1 + count;
+    if count < 3 && rest.len() == length && !end {
+        return None;
+    }
+    let number = u8::from_str_radix(rest.get(1..length)?, 8).map(char::from);
+    match number {
+        Ok(c) => append(c.encode_utf8(&mut [0; 4])),
+        Err(_) => append(rest.get(..length).unwrap_or("")),
+    }
+    Some(length)
 }
 
 /// Decodes a character by its number; an invalid number is kept as it is.

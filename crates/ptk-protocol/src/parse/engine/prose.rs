@@ -271,8 +271,10 @@ impl<'a> Work<'a, '_, '_> {
             self.stands_apart(end)
         } else if named || (is_common && self.machine.last.is_none()) {
             Some(false)
-        } else if meaning.silent == Some(TriggerPosition::LineStart) || blank {
-            Some(blank)
+        } else if blank {
+            Some(true)
+        } else if meaning.silent == Some(TriggerPosition::LineStart) {
+            self.opens_message(end)
         } else {
             self.ends_line(end)
         };
@@ -300,6 +302,9 @@ impl<'a> Work<'a, '_, '_> {
                 Some(_) => Decision::Silent,
                 None => Decision::Stray,
             });
+            if meaning.silent == Some(TriggerPosition::LineStart) {
+                self.begin_line();
+            }
         } else if self.ends_section(hit) {
             self.note(start..end, |_| Decision::SectionEnd);
         } else {
@@ -324,6 +329,21 @@ impl<'a> Work<'a, '_, '_> {
                 let closers = dialect.closers();
                 !closers.iter().any(|close| close.eq_ignore_ascii_case(mark))
             })
+    }
+
+    /// Whether a header that stands within a line and ends at `at` is that of the
+    /// next message: no space, quotation or bracket sets it apart from the words
+    /// around it, as in a sentence about it. `None` if more text is needed to
+    /// decide.
+    fn opens_message(&self, at: usize) -> Option<bool> {
+        let last = self.machine.line.last();
+        if last.is_some_and(|c| c.is_whitespace() || "\"'“‘«`([{".contains(c)) {
+            return Some(false);
+        }
+        match self.text.from(at).bytes().next() {
+            Some(byte) => Some(!b" ,.;:!?)".contains(&byte)),
+            None => self.text.end.then_some(true),
+        }
     }
 
     /// Whether the end of the line or reply, or another tag, follows at `at`;
