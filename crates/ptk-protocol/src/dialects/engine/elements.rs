@@ -62,13 +62,13 @@ impl Elements<'_> {
 
     fn maybe(self, raw: &str, schema: Option<Schema<'_>>, depth: usize) -> ElementsJson {
         match schema {
-            Some(schema) if !self.is_free(schema) => self.value(raw, schema, depth),
+            Some(schema) if !Self::is_free(schema) => self.value(raw, schema, depth),
             _ => self.free(raw, depth),
         }
     }
 
     /// Whether a schema says nothing about a value.
-    fn is_free(self, schema: Schema<'_>) -> bool {
+    fn is_free(schema: Schema<'_>) -> bool {
         match schema.resolved().node() {
             Value::Object(keywords) => !keywords.keys().any(|key| SHAPES.contains(&key.as_str())),
             node => *node == Value::Bool(true),
