@@ -440,8 +440,9 @@ impl Scene {
     /// succeeded.
     pub(crate) fn fill_shared_memory(&self) -> bool {
         let ways = [
-            "import mmap; m = mmap.mmap(-1, 1 << 30); m.write(bytes(1 << 24) * 64)",
-            "import os; f = os.memfd_create('x'); [os.write(f, bytes(1 << 24)) for _ in range(64)]",
+            "import mmap; m = mmap.mmap(-1, 1 << 30); [m.write(bytes(1 << 24)) for _ in range(64)]",
+            // No file may have more than 100 MiB.
+            "import os; [os.write(os.memfd_create('x'), bytes(1 << 26)) for _ in range(16)]",
         ];
         ways.iter().any(|way| {
             let command = format!("python3 -c \"{way}; print('filled')\"");
@@ -455,9 +456,27 @@ impl Scene {
         Some(format!("{name}: {how}: {result}"))
     }
 
+    /// A path in the workspace, where the owner may look again: a program may
+    /// change modes, and only root does not need them.
+    fn opened(&self, name: &str) -> PathBuf {
+        let path = self.workspace.join(name);
+        let above: Vec<&Path> = path.ancestors().collect();
+        for part in above.into_iter().rev() {
+            let is_closed = part.starts_with(&self.workspace)
+                && part.symlink_metadata().is_ok_and(|it| {
+                    let needed = if it.is_dir() { 0o500 } else { 0o400 };
+                    !it.is_symlink() && it.permissions().mode() & needed != needed
+                });
+            if is_closed {
+                fs::set_permissions(part, fs::Permissions::from_mode(0o700)).unwrap();
+            }
+        }
+        path
+    }
+
     /// Whether something new would be run later.
     fn runs_later(&self) -> bool {
-        let content = |name: &str| fs::read_to_string(self.workspace.join(name)).ok();
+        let content = |name: &str| fs::read_to_string(self.opened(name)).ok();
         let there = attempts::persistence::THERE.iter();
         let missing = attempts::persistence::MISSING.iter();
         there
@@ -465,7 +484,7 @@ impl Scene {
             .any(|(name, known)| content(name).as_deref() != Some(known))
             || missing
                 .into_iter()
-                .any(|name| self.workspace.join(name).symlink_metadata().is_ok())
+                .any(|name| self.opened(name).symlink_metadata().is_ok())
     }
 
     /// How an attempt escaped, if it did.

@@ -19,12 +19,9 @@ use super::policy::Policy;
 use super::words::Isolated;
 
 /// The rights that the keeper needs to set the view up, and to look into
-/// programs that hide their memory. Overlayfs works in a folder that not even
-/// its owner may enter; in a namespace of users, the right to do so reaches
-/// only the user's own files.
-const NEEDED: [CapabilitySet; 4] = [
+/// programs that hide their memory.
+const NEEDED: [CapabilitySet; 3] = [
     CapabilitySet::SYS_ADMIN,
-    CapabilitySet::DAC_OVERRIDE,
     CapabilitySet::NET_ADMIN,
     CapabilitySet::SYS_PTRACE,
 ];
@@ -46,7 +43,8 @@ pub(super) fn leave(policy: &Policy) -> Result<Isolated, Refusal> {
     if !(user.is_root() && unshare(flags).is_ok()) {
         let flags = flags | CloneFlags::CLONE_NEWUSER;
         unshare(flags).map_err(|error| Refusal::Refused(error.into()))?;
-        stay(user, group).map_err(Refusal::Confused)?;
+        let has_layers = !policy.layers.is_empty();
+        stay(user, group, has_layers).map_err(Refusal::Confused)?;
     }
     Ok(Isolated {
         processes: true,
@@ -57,13 +55,16 @@ pub(super) fn leave(policy: &Policy) -> Result<Isolated, Refusal> {
 
 /// Keeps user and group in the new namespace of users, and lets the next
 /// program have the rights that are needed.
-fn stay(user: Uid, group: Gid) -> io::Result<()> {
+fn stay(user: Uid, group: Gid, has_layers: bool) -> io::Result<()> {
     let (user, group) = (user.as_raw(), group.as_raw());
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     let sets = capabilities(None)?;
-    let needed = NEEDED.into_iter().collect();
+    // Overlayfs works in a folder that not even its owner may enter. In a
+    // namespace of users, this right reaches only the user's own files.
+    let of_layers = has_layers.then_some(CapabilitySet::DAC_OVERRIDE);
+    let needed: CapabilitySet = NEEDED.into_iter().chain(of_layers).collect();
     set_capabilities(
         None,
         CapabilitySets {
@@ -71,7 +72,7 @@ fn stay(user: Uid, group: Gid) -> io::Result<()> {
             ..sets
         },
     )?;
-    for right in NEEDED {
+    for right in needed.iter() {
         configure_capability_in_ambient_set(right, true)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
@@ -173,7 +173,7 @@ pub(crate) type Picture = BTreeMap<PathBuf, Seen>;
 pub(crate) enum Seen {
     Folder(u32),
     Link(PathBuf),
-    File(u32, Vec<u8>, (i64, i64)),
+    File(u32, Option<Vec<u8>>, (i64, i64)),
     Other,
 }
 
@@ -183,34 +183,22 @@ pub(crate) fn picture(root: &Path) -> Picture {
     picture
 }
 
-/// Looks into a file or folder, although its mode may keep its owner out.
-fn look<T>(path: &Path, mode: u32, look: impl FnOnce() -> T) -> T {
-    let is_closed = mode & 0o500 != 0o500;
-    let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    if is_closed {
-        set(mode | 0o500);
-    }
-    let seen = look();
-    if is_closed {
-        set(mode);
-    }
-    seen
-}
-
+/// Adds what is in a folder, as far as its modes let the caller see it.
 fn add(root: &Path, folder: &Path, picture: &mut Picture) {
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
-        let metadata = fs::symlink_metadata(&path).unwrap();
+        let Ok(metadata) = fs::symlink_metadata(&path) else {
+            continue;
+        };
         let mode = metadata.mode() & 0o7777;
         let seen = if metadata.is_dir() {
-            look(&path, mode, || add(root, &path, picture));
+            add(root, &path, picture);
             Seen::Folder(mode)
         } else if metadata.is_symlink() {
             Seen::Link(fs::read_link(&path).unwrap())
         } else if metadata.is_file() {
             let time = (metadata.mtime(), metadata.mtime_nsec());
-            let content = look(&path, mode, || fs::read(&path).unwrap());
-            Seen::File(mode, content, time)
+            Seen::File(mode, fs::read(&path).ok(), time)
         } else {
             Seen::Other
         };

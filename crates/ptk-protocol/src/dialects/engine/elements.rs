@@ -130,9 +130,7 @@ impl Elements<'_> {
 
     fn value(self, raw: &str, schema: Schema<'_>, depth: usize) -> ElementsJson {
         let schema = schema.resolved();
-        // Tags with a prefix of the family's own are no text.
-        let is_text = allows_string(Some(schema));
-        if is_text && (self.prefix.is_empty() || !has_other_kinds(schema)) {
+        if allows_string(Some(schema)) {
             return Ok(None);
         }
         if depth > MAX_DEPTH {
@@ -152,7 +150,7 @@ impl Elements<'_> {
             None => return self.branch(raw, schema, depth),
         };
         match found {
-            None if !is_text && self.is_mixed(raw) => Err(MixedElements),
+            None if self.is_mixed(raw) => Err(MixedElements),
             found => Ok(found),
         }
     }
@@ -337,12 +335,6 @@ fn members(elements: Vec<Element<'_>>) -> Vec<(&str, Vec<&str>)> {
         }
     }
     members
-}
-
-/// Whether a schema that allows a string allows something else as well.
-fn has_other_kinds(schema: Schema<'_>) -> bool {
-    let branches = schema.branches("anyOf").chain(schema.branches("oneOf"));
-    branches.count() > 1 || schema.items().is_some() || is_object(schema)
 }
 
 fn is_object(schema: Schema<'_>) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::botched::unclosed_end;
 use super::call_object::{CallObject, Called, ObjectCall, begins_arguments};
 use super::json_marks::{
-    CUT_IN_NAME, Head, HeadAt, JsonMarks, MAX_HEAD, ends_in_name, is_name_character,
+    CUT_IN_NAME, Head, HeadAt, JsonMarks, MAX_HEAD, ends_in_name, is_name_character, is_tool_name,
 };
 use super::named_values::{NamedValues, Whole};
 use super::repair_message;
@@ -315,10 +315,11 @@ impl MarkedJson {
             return Some(out.refuse(Refusal::OpensAgain));
         }
         let body = window.get(..found.start()).unwrap_or("");
-        // Words behind a name on its line may belong to it: `f or g`.
+        // Words behind a name on its line may belong to it: `f or g`. A single
+        // one may be the language of a fence.
         let line = input.from(self.at).lines().next().unwrap_or("").trim();
-        let is_name_certain =
-            self.called.is_none() || line.is_empty() || line.starts_with(['`', '{']);
+        let is_apart = line.is_empty() || line.starts_with(['`', '{']) || is_tool_name(line);
+        let is_name_certain = self.called.is_none() || is_apart;
         if let Some(brace) = body.find('{').filter(|_| is_name_certain) {
             self.note(ProblemCode::SurroundingText, at..at + brace);
             self.begin_object(at + brace);

@@ -302,7 +302,13 @@ impl TagReader {
                     return Some(Self::unreadable(input, out, end));
                 }
                 out.examined(BROKEN_LIMIT.min(input.text.len()));
-                return Some(out.refuse(Refusal::NeverCloses));
+                let is_named = self.values.is_some();
+                let why = if is_named {
+                    Refusal::NeverCloses
+                } else {
+                    Refusal::NoName
+                };
+                return Some(out.refuse(why));
             }
             return self.wait(TaggedState::Broken);
         };
