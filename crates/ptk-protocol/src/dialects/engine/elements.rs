@@ -60,6 +60,15 @@ impl Elements<'_> {
         self.maybe(raw, schema, 0)
     }
 
+    /// Whether elements count where a text is allowed, too: tags with a prefix of
+    /// the family's own are no text, if the schema allows more than that.
+    pub(crate) fn may_replace_text(self, schema: Schema<'_>) -> bool {
+        let schema = schema.resolved();
+        let branches = schema.branches("anyOf").chain(schema.branches("oneOf"));
+        let has_others = branches.count() > 1 || schema.items().is_some() || is_object(schema);
+        !self.prefix.is_empty() && has_others
+    }
+
     fn maybe(self, raw: &str, schema: Option<Schema<'_>>, depth: usize) -> ElementsJson {
         match schema {
             Some(schema) if !Self::is_free(schema) => self.value(raw, schema, depth),
@@ -130,7 +139,8 @@ impl Elements<'_> {
 
     fn value(self, raw: &str, schema: Schema<'_>, depth: usize) -> ElementsJson {
         let schema = schema.resolved();
-        if allows_string(Some(schema)) {
+        let is_text = allows_string(Some(schema));
+        if is_text && !self.may_replace_text(schema) {
             return Ok(None);
         }
         if depth > MAX_DEPTH {
@@ -150,7 +160,7 @@ impl Elements<'_> {
             None => return self.branch(raw, schema, depth),
         };
         match found {
-            None if self.is_mixed(raw) => Err(MixedElements),
+            None if !is_text && self.is_mixed(raw) => Err(MixedElements),
             found => Ok(found),
         }
     }

@@ -116,6 +116,16 @@ impl NamedValues {
         }
     }
 
+    /// Begins an argument that is not sent before it has ended.
+    pub(crate) fn open_whole(&mut self, key: &str, decodes: bool) {
+        self.open = Some(OpenValue {
+            key: key.to_owned(),
+            stage: Stage::Typed { as_json: false },
+            taken: 0,
+            decodes,
+        });
+    }
+
     /// Takes more of the open value: `raw` starts with all that was given
     /// before.
     pub(crate) fn grow(&mut self, raw: &str) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::botched::unclosed_end;
 use super::call_object::Called;
+use super::elements::Elements;
 use super::json_marks::{BEHIND_NAME, JsonMarks};
 use super::marked_json::MarkedJson;
 use super::named_values::{Says, Whole};
@@ -569,10 +570,23 @@ impl TagReader {
                 values.problem(ProblemCode::InvalidArguments, &message, self.at..self.at);
             }
         }
+        let may_be_elements = match (&self.form.param, &self.values) {
+            (Param::Element { prefix }, Some(values)) => {
+                let is_xml = self.form.is_xml;
+                let elements = Elements { prefix, is_xml };
+                let schema = values.schema(key, input);
+                schema.is_some_and(|schema| elements.may_replace_text(schema))
+            }
+            _ => false,
+        };
         if let Some(values) = &mut self.values
             && !is_list
         {
-            values.open(key, says, self.form.is_xml, input);
+            if may_be_elements {
+                values.open_whole(key, self.form.is_xml);
+            } else {
+                values.open(key, says, self.form.is_xml, input);
+            }
         }
     }
 
