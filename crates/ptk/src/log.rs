@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptk_protocol::{Copies, ErrorType, Role, ToolResult};
+use ptk_protocol::{Copies, ErrorType, Message, Role, ToolResult};
 use ptk_store::{
     Call, CallState, Content, EntryKind, InfoChanged, NewEntry, Next, SessionId, SessionInfo,
     Store, Stretch, Transcript, Window, resume,
@@ -204,11 +204,15 @@ impl Log {
 
     /// The last prompt of the user.
     pub(crate) fn prompt(&self) -> Option<Arc<str>> {
+        let message = self.prompt_message();
+        message.map(|message| message.content.as_str().into())
+    }
+
+    /// The message with the last prompt of the user.
+    pub(crate) fn prompt_message(&self) -> Option<&Message> {
         let mut items = self.transcript.items().iter().rev();
         items.find_map(|item| match &item.content {
-            Content::Message(message) if message.role == Role::User => {
-                Some(message.content.as_str().into())
-            }
+            Content::Message(message) if message.role == Role::User => Some(message),
             _ => None,
         })
     }

@@ -74,11 +74,12 @@ impl Session {
         if !may_call || !turn.records.iter().all(shows_others) {
             return None;
         }
-        let prompt = self.log.prompt()?;
-        if prompt.contains(FENCE) {
+        let prompt = self.log.prompt_message()?;
+        // Images, too, are contents that the prompt names.
+        if prompt.content.contains(FENCE) || !prompt.images.is_empty() {
             return None;
         }
-        let paths = paths(&prompt).take(MAX_PATHS);
+        let paths = paths(&prompt.content).take(MAX_PATHS);
         let mut files = paths.filter_map(|path| self.file(path));
         files.find(|file| !turn.told_unread.contains(file) && !self.is_known(file))
     }

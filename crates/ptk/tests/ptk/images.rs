@@ -53,6 +53,21 @@ async fn images_reach_the_model_in_every_turn_and_after_a_restart() {
     }
 }
 
+/// The model has seen an image that the prompt names, and need not read it.
+#[tokio::test]
+async fn an_answer_about_an_image_is_not_sent_back() {
+    let scene = Scene::new();
+    std::fs::write(scene.folder.path().join("dot.gif"), b"GIF89a").unwrap();
+    let model = model(true);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let prompt = Prompt::from("What is this?\n\ndot.gif: image 1").with_image(image());
+    assert_eq!(ptk.run(prompt).await.unwrap(), "Seen.");
+    assert_eq!(model.requests().len(), 1);
+    // Without the image, it has to look.
+    ptk.run("What is in dot.gif?").await.unwrap();
+    assert_eq!(model.requests().len(), 3);
+}
+
 #[tokio::test]
 async fn the_last_request_shows_the_images_of_its_question() {
     let scene = Scene::new();
