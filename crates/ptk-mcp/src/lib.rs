@@ -1,0 +1,2 @@
+//! Tools from servers of the Model Context Protocol, and PTK's tools as such a
+//! server.
