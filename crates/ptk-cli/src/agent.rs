@@ -27,6 +27,7 @@ use crate::config::{
     self, CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
 };
 use crate::exit;
+use crate::mcp::Servers;
 use crate::models::{Chosen, Models, Unchosen, Wanted};
 use crate::provider_name::storable;
 use crate::view::Screen;
@@ -65,6 +66,8 @@ pub(crate) struct Face<'a> {
     pub(crate) approver: &'a dyn Fn(PathBuf, Option<String>) -> Arc<dyn Approver>,
     /// Existing tools to reuse, if any.
     pub(crate) tools: Option<ToolManager>,
+    /// Servers whose tools are offered, too.
+    pub(crate) servers: &'a Servers,
 }
 
 /// The session that a run is part of.
@@ -80,6 +83,18 @@ pub(crate) struct SessionHandle {
 }
 
 impl SessionHandle {
+    /// Connects to the MCP servers that a run needs: those with tools that are
+    /// named, or all of them.
+    pub(crate) async fn servers(&self, args: &AgentArgs, settings: &Settings) -> Result<Servers> {
+        let named = args.tools.as_deref().map(listed_names);
+        let named = named.or_else(|| listed(&self.settings));
+        let named = match named {
+            None => settings.run()?.tools,
+            named => named,
+        };
+        Servers::connect(settings, &args.sandbox, named.as_deref()).await
+    }
+
     /// The requested session: by its name or id, the last one of the workspace,
     /// or a new one.
     pub(crate) async fn wanted(args: &SessionArgs, workspace: &Path) -> Result<Self> {
@@ -138,6 +153,13 @@ impl SessionHandle {
     }
 }
 
+/// The names in a list with commas.
+pub(crate) fn listed_names(names: &str) -> Vec<String> {
+    let names = names.split(',').map(str::trim);
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
 /// The settings of a run, from all sources.
 struct Choices {
     provider: Option<String>,
@@ -165,11 +187,7 @@ impl Choices {
             let value = settings.get(name).and_then(Value::as_u64)?;
             u32::try_from(value).ok()
         };
-        let given = args.tools.as_deref().map(|names| {
-            let names = names.split(',').map(str::trim);
-            let names = names.filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect::<Vec<_>>()
-        });
+        let given = args.tools.as_deref().map(listed_names);
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let provider = said(&args.model.provider);
         // The recorded model belongs to another provider.
@@ -271,6 +289,12 @@ impl<'a> WorkspaceContext<'a> {
         })
     }
 
+    /// The same, with the tools of MCP servers.
+    fn with_servers(mut self, servers: &Servers) -> Self {
+        servers.add_to(&mut self.tools);
+        self
+    }
+
     /// Adds the dialect of this name, if a model's own file describes it.
     fn add_dialect(&mut self, name: &str) -> Result<()> {
         self.dialects = dialect_file::add(self.dialects.clone(), name)?;
@@ -356,7 +380,8 @@ impl<'a> WorkspaceContext<'a> {
         let is_chosen = |name: &str| match chosen {
             Some(chosen) => chosen.iter().any(|it| it == name),
             None => {
-                tools::DEFAULT.contains(&name) || self.tools.declared.iter().any(|it| it == name)
+                let mut added = self.tools.declared.iter().chain(&self.tools.of_servers);
+                tools::DEFAULT.contains(&name) || added.any(|it| it == name)
             }
         };
         let is_offered =
@@ -390,7 +415,7 @@ impl Agent {
         given: usize,
         face: &Face<'_>,
     ) -> Result<Self> {
-        let mut ground = WorkspaceContext::of(settings)?;
+        let mut ground = WorkspaceContext::of(settings)?.with_servers(face.servers);
         let run = settings.run()?;
         let mut choices = Choices::of(args, &handle.settings, run);
         let mut notes = Vec::new();
@@ -400,6 +425,7 @@ impl Agent {
             notes.push(format!("Working in {root}, the project of this folder."));
         }
         notes.extend(ground.tools.remarks());
+        notes.extend(face.servers.notes());
         let mut offered = ground.chosen_tools(&choices, &mut notes)?;
         if let Some(dialect) = &choices.dialect {
             ground.add_dialect(dialect)?;
@@ -655,13 +681,10 @@ pub(crate) fn hosted(
     approve: Option<Approve>,
     sandbox: &SandboxArgs,
     settings: &Settings,
+    servers: &Servers,
 ) -> Result<(ToolManager, Vec<String>)> {
-    let ground = WorkspaceContext::of(settings)?;
-    let names = names
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let names = listed_names(names);
+    let ground = WorkspaceContext::of(settings)?.with_servers(servers);
     let offered = ground.offered(Some(&names))?;
     let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
     let screen = Screen::default();
@@ -669,6 +692,7 @@ pub(crate) fn hosted(
         screen: &screen,
         approver: &|_, _| Arc::new(Nobody),
         tools: None,
+        servers,
     };
     let terms = ToolTerms {
         sandbox,

@@ -7,6 +7,8 @@
 //! is an error.
 
 mod file;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod mistakes;
 mod models;
 mod permissions;
@@ -24,6 +26,8 @@ use ptk_protocol::dialects::Registry;
 use ptk_tools::Sandbox;
 
 use self::file::{ConfigFile, FILE, Section, Sections};
+#[cfg(feature = "mcp")]
+pub(crate) use self::mcp::ConfiguredServer;
 pub(crate) use self::models::{DeclaredModel, DeclaredModels};
 use self::permissions::Origin;
 pub(crate) use self::permissions::WorkspacePermissions;
@@ -58,7 +62,11 @@ impl Settings {
     pub(crate) fn read(args: &ConfigArgs) -> Result<Self> {
         let (file, origin) = match named(args) {
             Some(path) => (ConfigFile::read(path)?, Origin::Named),
-            None => (of_workspace(args)?, Origin::Workspace),
+            None => {
+                let file = of_workspace(args)?;
+                let file = file.with_project(&workspace_folder(args))?;
+                (file, Origin::Workspace)
+            }
         };
         Ok(Self {
             folder: workspace_folder(args),
@@ -77,6 +85,11 @@ impl Settings {
     /// The display name of the file.
     pub(crate) fn name(&self) -> String {
         self.file.name()
+    }
+
+    /// The name of what `ptk permissions trust` is about.
+    pub(crate) fn trusted_name(&self) -> String {
+        self.file.trusted_name()
     }
 
     /// Whether the user's own settings of runs count, too.
@@ -238,7 +251,7 @@ impl Settings {
     pub(crate) fn note(&self, is_used: impl Fn(&Withheld) -> bool) -> Result<Option<String>> {
         let mut withheld = self.withheld()?;
         withheld.retain(is_used);
-        Ok(trust::note(&self.name(), &withheld))
+        Ok(trust::note(&self.trusted_name(), &withheld))
     }
 
     /// Whether the file's settings count, apart from permissions.

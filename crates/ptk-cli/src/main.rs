@@ -10,6 +10,7 @@
 //! | `provider`, `provider_name`, `models`, `pages`, `local` | models by provider, by configured name, behind pages, in files |
 //! | `agent`, `code`, `instructions` | all of these put together to a `Ptk`, the code index, the system prompt |
 //! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
+//! | `mcp` | the MCP servers of a run |
 //! | `setup` | which models are within reach, and the choice of one |
 //! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
 //! | `dialect_file` | dialects that a model's own files describe |
@@ -39,6 +40,7 @@ mod interrupt;
 #[cfg(feature = "local")]
 mod local;
 mod long;
+mod mcp;
 mod models;
 #[cfg(feature = "browser")]
 mod pages;

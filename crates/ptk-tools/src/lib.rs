@@ -101,7 +101,7 @@ pub use repeats::MAX_REPEATS;
 pub use request::{CallOutcome, CallRequest};
 pub use result_limit::ResultLimit;
 pub use retries::TOOL_MAX_RETRIES;
-pub use sandbox::{Sandbox, Unprotected};
+pub use sandbox::{Sandbox, Unprotected, expanded_path};
 pub use snippet_format::SnippetFormat;
 pub use tool::{Class, Redirect, Tool};
 pub use typed::{FunctionTool, Typed, TypedTool, tool_fn};

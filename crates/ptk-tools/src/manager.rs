@@ -225,6 +225,15 @@ impl ToolManager {
     ///
     /// If it is not fit for a model, or its name is taken.
     pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistryError> {
+        self.register_shared(Arc::new(tool))
+    }
+
+    /// Adds a tool that is also held elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As for [`register`](Self::register).
+    pub fn register_shared(&self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let mut registry = self
             .inner
             .registry
@@ -232,7 +241,7 @@ impl ToolManager {
             .unwrap_or_else(PoisonError::into_inner);
         let mut changed = Registry::clone(&registry);
         let (name, effects) = (tool.spec().name.clone(), tool.effects());
-        changed.register(tool)?;
+        changed.register_shared(tool)?;
         self.inner.permissions.know(&name, effects);
         *registry = Arc::new(changed);
         Ok(())

@@ -7,6 +7,8 @@ mod dialect_name;
 pub(crate) mod dialects;
 #[cfg(test)]
 mod hints;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod serve;
 mod shared;
@@ -33,6 +35,12 @@ pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
 #[cfg(feature = "search")]
 use code::{SEARCH_EXAMPLES, index_examples};
 use dialect_name::DialectName;
+#[cfg(feature = "mcp")]
+use mcp::MCP_EXAMPLES;
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::{
+    AddServerArgs, ListServersArgs, McpCommand, RemoveServerArgs, TestServersArgs,
+};
 use models::MODELS_EXAMPLES;
 pub(crate) use models::{
     AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs,
@@ -94,6 +102,10 @@ pub(crate) enum Command {
     /// List tools, show one, or call one directly
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Use the tools of MCP servers
+    #[cfg(feature = "mcp")]
+    #[command(subcommand, after_help = MCP_EXAMPLES)]
+    Mcp(McpCommand),
     /// Undo changes that tools made in a workspace
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArgs),

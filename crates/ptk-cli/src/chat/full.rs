@@ -70,7 +70,8 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
         handle,
         screen,
         QuestionTarget::Desk(questions),
-    )?;
+    )
+    .await?;
     let conversation = host.conversation().await?;
     let files = Files::new(host.tools().workspace().root().to_owned());
     files.look();

@@ -26,6 +26,7 @@ use crate::agent::{Agent, Face, SessionHandle};
 use crate::approver::approver;
 use crate::args::AgentArgs;
 use crate::config::Settings;
+use crate::mcp::Servers;
 use crate::sessions;
 use crate::view::{Screen, count};
 
@@ -55,6 +56,7 @@ pub(crate) struct Host {
     pub(crate) settings: Arc<Settings>,
     /// The arguments of the command line, which apply to each session again.
     given: AgentArgs,
+    servers: Arc<Servers>,
     pub(crate) screen: Screen,
     pub(crate) handle: SessionHandle,
     pub(crate) agent: Agent,
@@ -105,7 +107,7 @@ pub(crate) enum Done {
 }
 
 impl Host {
-    pub(crate) fn open(
+    pub(crate) async fn open(
         args: AgentArgs,
         settings: Arc<Settings>,
         handle: SessionHandle,
@@ -113,10 +115,14 @@ impl Host {
         asking: QuestionTarget,
     ) -> Result<Self> {
         let typed = Typed::default();
-        let agent = build(&args, &settings, &handle, &screen, &asking, &typed, None)?;
+        let servers = Arc::new(handle.servers(&args, &settings).await?);
+        let agent = build(
+            &args, &settings, &handle, &screen, &asking, &typed, None, &servers,
+        )?;
         let events = agent.ptk.tools().bus().subscribe(Filter::all());
         Ok(Self {
             given: args.clone(),
+            servers,
             args,
             settings,
             screen,
@@ -190,6 +196,7 @@ impl Host {
             &self.asking,
             &self.typed,
             tools,
+            &self.servers,
         )?;
         self.agent = agent;
         self.args = args;
@@ -217,6 +224,7 @@ impl Host {
             &self.asking,
             &self.typed,
             None,
+            &self.servers,
         )?;
         self.handle.store.release(&self.handle.id).await?;
         self.events = agent.ptk.tools().bus().subscribe(Filter::all());
@@ -278,7 +286,9 @@ impl Host {
     /// mentions.
     pub(crate) fn ask(&mut self, prompt: &str) {
         let prompt = mention::plain(prompt, self.tools().workspace().root());
-        self.work(|mut session, options| async move {
+        let (servers, tools) = (Arc::clone(&self.servers), self.tools().clone());
+        self.work(|mut session, mut options| async move {
+            servers.refresh(&tools, &mut options).await;
             let execution = session.execute(prompt, options).await;
             (session, Done::Turn(Box::new(execution)))
         });
@@ -434,6 +444,7 @@ impl Host {
             work.running.abort();
             let _ = work.running.await;
         }
+        self.servers.close().await;
         self.handle.store.release(&self.handle.id).await?;
         let retention = self.settings.retention()?;
         Ok(sessions::tidy(&self.handle.store, retention).await?)
@@ -448,6 +459,7 @@ fn build(
     asking: &QuestionTarget,
     typed: &Typed,
     tools: Option<ToolManager>,
+    servers: &Servers,
 ) -> Result<Agent> {
     let who = |workspace: PathBuf, note: Option<String>| -> Arc<dyn Approver> {
         match asking {
@@ -464,6 +476,7 @@ fn build(
         screen,
         approver: &who,
         tools,
+        servers,
     };
     Agent::new(args, settings, handle, 0, &face)
 }

@@ -45,7 +45,8 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         handle,
         screen,
         QuestionTarget::Terminal,
-    )?;
+    )
+    .await?;
     if agent.json {
         view::session(host.id().as_str(), is_new, out)?;
     }

@@ -8,6 +8,8 @@ mod doctor;
 mod index;
 pub(crate) mod keys;
 mod man_pages;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub(crate) mod models;
 mod parse;
 mod permissions;
@@ -142,6 +144,8 @@ fn perform(command: &Command, out: &mut (impl Write + Send)) -> Result<Exit> {
         Command::Parse(args) => parse::run(args, out)?,
         Command::Prompt(args) => prompt::run(args, out)?,
         Command::Tools(command) => tools::run(command, out)?,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(command) => mcp::run(command, out)?,
         Command::Undo(args) => undo::run(args, out)?,
         #[cfg(feature = "search")]
         Command::Index(args) => index::run(args, out)?,
@@ -186,6 +190,8 @@ fn prints_json(command: &Command) -> bool {
             ToolsCommand::Show(args) => args.json,
             ToolsCommand::Call(args) => args.json,
         },
+        #[cfg(feature = "mcp")]
+        Command::Mcp(command) => command.prints_json(),
         Command::Undo(args) => args.json,
         #[cfg(feature = "search")]
         Command::Index(args) => args.json,

@@ -70,7 +70,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
             "- {}  {}  {}",
             in_line(name),
             in_line(value),
-            settings.name()
+            settings.trusted_name()
         )?;
     }
     let mode = match here.mode.unwrap_or_default() {
@@ -83,7 +83,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(
             out,
             "- does not count: {} may have come with code of others. `ptk permissions trust` lets it.",
-            settings.name()
+            settings.trusted_name()
         )?;
     }
     Ok(Exit::Success)
@@ -147,7 +147,7 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
 fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let here = settings.permissions()?;
-    let name = in_line(&settings.name());
+    let name = in_line(&settings.trusted_name());
     let withheld = settings.withheld()?;
     if withheld.is_empty() {
         writeln!(out, "Nothing to trust: {name} grants no permissions.")?;

@@ -209,10 +209,12 @@ async fn work(
         Task::Resume => handle.given,
     };
     let retention = settings.retention()?;
+    let servers = handle.servers(args, settings).await?;
     let face = Face {
         screen: &screen,
         approver: &|workspace, note| approver(workspace, note, screen.clone()),
         tools: None,
+        servers: &servers,
     };
     let agent = Agent::new(args, settings, &handle, given, &face)?;
     let types = EventType::ALL.iter().copied();
@@ -280,6 +282,7 @@ async fn work(
             Exit::Failed
         }
     };
+    servers.close().await;
     handle.store.release(&handle.id).await?;
     if let Err(error) = sessions::tidy(&handle.store, retention).await {
         view.say(&format!("Old sessions could not be removed: {error}"), out)?;

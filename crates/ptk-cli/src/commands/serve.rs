@@ -13,13 +13,14 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, MEMORY};
+use crate::agent::{self, MEMORY, listed_names};
 use crate::args::dialects::check_taught;
 use crate::args::{AccessLog, ServeArgs};
 use crate::config::Settings;
 use crate::dialect_file;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
+use crate::mcp::Servers;
 use crate::models::{Models, Unchosen};
 use crate::printer::{self, Notation};
 
@@ -30,12 +31,15 @@ const KEY: &str = "PTK_SERVE_KEY";
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
-    let gateway = gateway(args, &settings)?;
     let note = settings.note(|_| true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
         .enable_all()
         .build()?;
+    let tools = listed_names(args.tools.as_deref().unwrap_or_default());
+    let servers = runtime.block_on(Servers::connect(&settings, &args.sandbox, Some(&tools)))?;
+    servers.notes().iter().for_each(|note| exit::note(note));
+    let gateway = gateway(args, &settings, &servers)?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new();
         let listener = TcpListener::bind(args.listen).await.with_context(|| {
@@ -69,7 +73,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     })
 }
 
-fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
+fn gateway(args: &ServeArgs, settings: &Settings, servers: &Servers) -> Result<Gateway> {
     let mut dialects = agent::dialects(settings)?;
     let configured = Models::of(settings)?;
     let given = args.dialect.as_deref();
@@ -99,7 +103,8 @@ fn gateway(args: &ServeArgs, settings: &Settings) -> Result<Gateway> {
         })
         .log(log(args.access_log));
     if let Some(names) = &args.tools {
-        let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, settings)?;
+        let (manager, names) =
+            agent::hosted(names, args.approve, &args.sandbox, settings, servers)?;
         builder = builder.tools(Some(HostedTools::of_manager(manager, &names)?));
     }
     if let Some(folder) = ptk_sandbox::state_folder() {

@@ -14,13 +14,16 @@ use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_tools::{CallRequest, Tool, ToolManager, preview, tools};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
-use crate::args::{CallToolArgs, Cli, ListToolsArgs, ShowToolArgs, ToolsCommand};
+use crate::args::{CallToolArgs, Cli, ListToolsArgs, SandboxArgs, ShowToolArgs, ToolsCommand};
+use crate::commands::run::runtime;
 use crate::config::{Settings, Tools, Withheld};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
+use crate::mcp::Servers;
 use crate::permissions;
 use crate::person::ToolReport;
 use crate::printer;
@@ -40,12 +43,39 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
     }
 }
 
+/// The tools that a configuration makes available, those of MCP servers
+/// included. Of a named tool, only its own server is connected to.
+fn with_servers(
+    settings: &Settings,
+    sandbox: &SandboxArgs,
+    name: Option<&str>,
+    runtime: &Runtime,
+) -> Result<(Tools, Servers)> {
+    let mut tools = settings.tools()?;
+    let wanted = name.map(|name| [name.to_owned()]);
+    let wanted = wanted.as_ref().map(<[String; 1]>::as_slice);
+    let servers = runtime.block_on(Servers::connect(settings, sandbox, wanted))?;
+    servers.add_to(&mut tools);
+    servers.notes().iter().for_each(|note| exit::note(note));
+    Ok((tools, servers))
+}
+
+/// What programs may do that nothing else is said about.
+const PLAIN: SandboxArgs = SandboxArgs {
+    network: false,
+    no_sandbox: false,
+};
+
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
-    let tools = Settings::read(&args.config)?.tools()?;
+    let settings = Settings::read(&args.config)?;
+    let runtime = runtime()?;
+    let (tools, servers) = with_servers(&settings, &PLAIN, None, &runtime)?;
+    runtime.block_on(servers.close());
     let remarks = tools.remarks();
     let Tools {
         registry,
         untrusted,
+        of_servers,
         ..
     } = tools;
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
@@ -54,7 +84,8 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     for tool in registry.iter() {
         let spec = tool.spec();
         let effects = tool.effects();
-        let is_default = tools::DEFAULT.contains(&spec.name.as_str());
+        let is_default =
+            tools::DEFAULT.contains(&spec.name.as_str()) || of_servers.contains(&spec.name);
         if args.json {
             let effects: Vec<&str> = effects.iter().map(ptk_tools::Effect::as_str).collect();
             let line = json!({
@@ -132,7 +163,10 @@ fn usage(name: &str, message: &str) -> anyhow::Error {
 }
 
 fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let tools = Settings::read(&args.config)?.tools()?;
+    let settings = Settings::read(&args.config)?;
+    let runtime = runtime()?;
+    let (tools, servers) = with_servers(&settings, &PLAIN, Some(&args.name), &runtime)?;
+    runtime.block_on(servers.close());
     let tool = find(&tools, &args.name, "show")?;
     let spec = tool.spec();
     if args.json {
@@ -239,7 +273,8 @@ fn pairs(given: &[String]) -> Result<Arguments> {
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
-    let tools = settings.tools()?;
+    let runtime = runtime()?;
+    let (tools, servers) = with_servers(&settings, &args.sandbox, Some(&args.name), &runtime)?;
     let here = settings.checked_permissions(&tools)?;
     find(&tools, &args.name, "call")?;
     let Tools {
@@ -271,11 +306,6 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .permissions(permissions::for_tools(here, mode, &Screen::default()))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("the tools cannot be run")?;
     let cancel = CancellationToken::new();
     let outcome = runtime.block_on(async {
         let mut interrupts = Interrupts::new();
@@ -300,6 +330,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         workspace: args.config.workspace.clone(),
     };
     drop(manager);
+    runtime.block_on(servers.close());
     runtime.shutdown_background();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&outcome.result)?)?;

@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, ValueDeserializer};
 
+#[cfg(feature = "mcp")]
+use super::mcp::{Mcp, ProjectFile};
 use super::mistakes::{in_words, with_suggestion};
 use super::models::{DeclaredModel, DeclaredModels};
 #[cfg(feature = "browser")]
@@ -35,7 +37,7 @@ enum Standing {
 }
 
 /// All sections, each with the files that may have it.
-const SECTIONS: [(&str, Standing); 15] = [
+const SECTIONS: [(&str, Standing); 16] = [
     ("run", Standing::Vetted),
     ("limits", Standing::Vetted),
     ("models", Standing::Vetted),
@@ -43,6 +45,7 @@ const SECTIONS: [(&str, Standing); 15] = [
     ("sessions", Standing::UserOnly),
     ("dialects", Standing::Vetted),
     ("tools", Standing::Vetted),
+    ("mcp", Standing::Vetted),
     ("diagnostics", Standing::Vetted),
     ("snippet_format", Standing::Vetted),
     ("code_context", Standing::Vetted),
@@ -58,6 +61,9 @@ const SECTIONS: [(&str, Standing); 15] = [
 pub(super) struct ConfigFile {
     text: ConfigText,
     pub(super) sections: Sections,
+    /// The project's file with MCP servers, which is trusted with this one.
+    #[cfg(feature = "mcp")]
+    pub(super) project: Option<ProjectFile>,
 }
 
 /// The sections of a file.
@@ -70,6 +76,8 @@ pub(super) struct Sections {
     pub(super) sessions: Section<Sessions>,
     pub(super) dialects: Section<Vec<Spanned<Declaration>>>,
     pub(super) tools: Section<Vec<Spanned<custom::Declaration>>>,
+    #[cfg(feature = "mcp")]
+    pub(super) mcp: Section<Mcp>,
     pub(super) diagnostics: Section<Diagnostics>,
     pub(super) snippet_format: Section<SnippetFormat>,
     pub(super) code_context: Section<CodeContext>,
@@ -144,7 +152,26 @@ impl ConfigFile {
     pub(super) fn parse(path: PathBuf, text: String) -> Result<Self> {
         let text = ConfigText { path, text };
         let sections = Sections::parse(&text)?;
-        Ok(Self { text, sections })
+        Ok(Self {
+            text,
+            sections,
+            #[cfg(feature = "mcp")]
+            project: None,
+        })
+    }
+
+    /// The same file, with what else of the folder is trusted with it.
+    #[cfg(feature = "mcp")]
+    pub(super) fn with_project(mut self, folder: &Path) -> Result<Self> {
+        self.project = ProjectFile::find(folder)?;
+        Ok(self)
+    }
+
+    /// Without MCP, nothing else is trusted with it.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unnecessary_wraps, reason = "with MCP it can fail")]
+    pub(super) fn with_project(self, _folder: &Path) -> Result<Self> {
+        Ok(self)
     }
 
     /// The path of the file; empty if there is none.
@@ -160,10 +187,30 @@ impl ConfigFile {
         self.path().display().to_string()
     }
 
+    /// The name of what is trusted, for people.
+    pub(super) fn trusted_name(&self) -> String {
+        #[cfg(feature = "mcp")]
+        if self.project.is_some() {
+            let project = ptk_mcp::PROJECT_FILE;
+            return if self.path().as_os_str().is_empty() {
+                project.to_owned()
+            } else {
+                format!("{} with {project}", self.name())
+            };
+        }
+        self.name()
+    }
+
     /// A hash of the content: trust applies to this content only.
     pub(super) fn fingerprint(&self) -> String {
-        let text = self.text.text.as_bytes();
-        blake3::hash(text).to_hex().to_string()
+        let mut hash = blake3::Hasher::new();
+        hash.update(self.text.text.as_bytes());
+        #[cfg(feature = "mcp")]
+        if let Some(project) = &self.project {
+            hash.update(b"\0");
+            hash.update(project.text().as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
     }
 
     /// The position of a byte, for an error message.
@@ -244,6 +291,8 @@ impl Sections {
             sessions: reader.take("sessions"),
             dialects: reader.take("dialects"),
             tools: reader.take("tools"),
+            #[cfg(feature = "mcp")]
+            mcp: reader.take("mcp"),
             diagnostics: reader.take("diagnostics"),
             snippet_format: reader.take("snippet_format"),
             code_context: reader.take("code_context"),
@@ -405,11 +454,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `mcp`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `mcp`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -16,6 +16,8 @@ pub(crate) struct Tools {
     pub(crate) snippet_format: SnippetFormat,
     /// Names of the declared tools.
     pub(crate) declared: Vec<String>,
+    /// Names of the tools of MCP servers.
+    pub(crate) of_servers: Vec<String>,
     /// Names of tools that are declared in an untrusted file.
     pub(crate) untrusted: Vec<String>,
 }
@@ -95,6 +97,7 @@ pub(super) fn available(file: &ConfigFile, is_trusted: bool) -> Result<Tools> {
         registry,
         snippet_format,
         declared: added,
+        of_servers: Vec::new(),
         untrusted,
     })
 }

@@ -359,6 +359,8 @@ pub(super) fn withheld(
         helper: small,
         dialects,
         tools,
+        #[cfg(feature = "mcp")]
+            mcp: _,
         diagnostics: checkers,
         // Harmless: how code is shown.
         snippet_format: _,
@@ -389,6 +391,19 @@ pub(super) fn withheld(
     }
     for tool in tools.get_or_default()?.into_iter().map(Spanned::into_inner) {
         withhold(&mut withheld, &format!("tools.{}", tool.name), &tool.told());
+    }
+    #[cfg(feature = "mcp")]
+    for server in file.servers()? {
+        let value = format!(
+            "{} ({})",
+            server.declared.summary(),
+            server.declared.grants()
+        );
+        withhold(
+            &mut withheld,
+            &format!("mcp.servers.{}", server.name),
+            &value,
+        );
     }
     diagnostics(checkers.get_or_default()?, &mut withheld);
     code_context(&context.get_or_default()?, &mut withheld);

@@ -81,6 +81,13 @@ pub enum ComplexityError {
 }
 
 impl Complexity {
+    /// A reference that is not followed, because it does not point into the
+    /// schema itself. Such a schema cannot be checked.
+    #[must_use]
+    pub fn foreign_reference(&self) -> Option<&str> {
+        self.foreign.as_deref()
+    }
+
     /// Measures a schema.
     ///
     /// # Errors

@@ -27,7 +27,7 @@
 //! | `tree` | the processes below one |
 //! | `inner` | the last steps before the program |
 //! | `policy` | what a program may do, and which protections it got |
-//! | `grants` | what every program may use |
+//! | `grants`, `programs` | what every program may use, and what a single one needs to be started |
 //! | `descriptors` | what a program inherits: nothing |
 //! | `isolation`, `loopback` | its own processes and network, by namespaces |
 //! | `view`, `devices`, `mounts` | its own file system: an empty root, and in it what the policy allows |
@@ -77,6 +77,7 @@ mod loopback;
 #[cfg(target_os = "linux")]
 mod mounts;
 mod policy;
+mod programs;
 mod recorded;
 #[cfg(target_os = "linux")]
 mod rights;

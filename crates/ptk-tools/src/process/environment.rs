@@ -71,10 +71,15 @@ const FIXED: [(&str, &str); 10] = [
 /// Parts of names that no inherited variable has.
 const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"];
 
+/// The variables of this process that every program may see, and those that keep
+/// programs from asking and paging.
+#[must_use]
+pub fn inherited() -> Vec<(OsString, OsString)> {
+    variables(std::env::vars_os())
+}
+
 /// The variables for a program, of those that there are.
-pub(super) fn variables(
-    all: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<(OsString, OsString)> {
+fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<_> = all
         .filter(|(name, value)| is_harmless(name, value))
         .collect();

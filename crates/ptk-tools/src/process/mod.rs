@@ -48,6 +48,7 @@ use tokio::time::{Instant, interval_at};
 pub use capture::Captured;
 pub(crate) use capture::{Capture, StreamPiece};
 pub(crate) use clean::{clean, cleaned, whole_characters};
+pub use environment::inherited;
 pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;

@@ -23,7 +23,7 @@ async fn try_out(services: &Services) -> Option<Protections> {
         program: "sh".into(),
         arguments: vec!["-c".into(), ":".into()],
         folder: services.workspace.root().to_owned(),
-        variables: environment::variables(std::env::vars_os()),
+        variables: environment::inherited(),
         has_input: false,
         is_merged: true,
         policy: Some(services.policy.clone()?),

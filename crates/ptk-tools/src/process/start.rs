@@ -13,9 +13,6 @@ use ptk_undo::CommandSetup;
 use super::{Capture, Input, Program, Running, Streams, environment};
 use crate::{CallContext, ToolError};
 
-/// Links that the system follows one after another.
-const MAX_LINKS: usize = 40;
-
 /// Why a program could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -159,7 +156,7 @@ impl Program {
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
-                allow_program(policy, Path::new(candidate));
+                policy.allow_program(Path::new(candidate));
                 if self.only_reads {
                     policy.only_read();
                 }
@@ -192,7 +189,7 @@ impl Program {
     }
 
     fn command(&self, program: &OsString, policy: Option<Policy>, is_strict: bool) -> Command {
-        let mut variables = environment::variables(std::env::vars_os());
+        let mut variables = environment::inherited();
         variables.extend_from_slice(&self.variables);
         Command {
             program: program.clone(),
@@ -254,63 +251,5 @@ fn protect_later(policy: &mut Policy, context: &CallContext) {
             .chain(nested)
             .collect();
         recording.allowed = allowed.to_vec();
-    }
-}
-
-/// Lets a program be read by itself and by its interpreter, wherever it is and
-/// whatever links lead to it. Links that lie where commands write are not
-/// followed, since a command could have made them.
-fn allow_program(policy: &mut Policy, program: &Path) {
-    let mut next = program.is_absolute().then(|| program.to_owned());
-    for _ in 0..MAX_LINKS {
-        let Some((path, folder)) = next.as_ref().and_then(|path| Some((path, path.parent()?)))
-        else {
-            return;
-        };
-        let is_writable = |folder: &Path| policy.write.iter().any(|root| folder.starts_with(root));
-        if folder
-            .canonicalize()
-            .is_ok_and(|folder| is_writable(&folder))
-        {
-            return;
-        }
-        // A virtual environment of Python is allowed as a whole.
-        let home = folder.parent();
-        let environment = home.filter(|home| home.join("pyvenv.cfg").exists());
-        policy.allow_reading(environment.unwrap_or(folder));
-        next = path.read_link().ok().map(|target| folder.join(target));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use ptk_sandbox::Workspace;
-
-    use super::*;
-
-    #[test]
-    fn a_program_that_a_command_could_have_planted_grants_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for name in ["workspace/venv/bin", "home/.ssh", "tools/bin"] {
-            fs::create_dir_all(root.join(name)).unwrap();
-        }
-        let workspace = Workspace::open(root.join("workspace")).unwrap();
-        let mut policy = Policy::new(&workspace);
-        let granted = policy.read.len();
-        fs::write(root.join("workspace/venv/pyvenv.cfg"), "").unwrap();
-        fs::write(root.join("tools/bin/check"), "").unwrap();
-        let planted = root.join("workspace/venv/bin/python");
-        symlink(root.join("home/.ssh/id_rsa"), &planted).unwrap();
-        allow_program(&mut policy, &planted);
-        assert_eq!(policy.read.len(), granted, "{:?}", policy.read);
-        // A link outside is followed: programs are installed that way.
-        let installed = root.join("tools/python");
-        symlink("bin/check", &installed).unwrap();
-        allow_program(&mut policy, &installed);
-        assert!(policy.read.contains(&root.join("tools/bin")));
     }
 }

@@ -88,8 +88,9 @@ impl Sandbox {
         }
     }
 
-    /// The policy for commands in a workspace.
-    pub(crate) fn policy(&self, workspace: &Workspace) -> Option<Policy> {
+    /// The policy for commands in a workspace; `None` without a sandbox.
+    #[must_use]
+    pub fn policy(&self, workspace: &Workspace) -> Option<Policy> {
         if !self.enabled {
             return None;
         }
@@ -102,10 +103,10 @@ impl Sandbox {
         };
         // First what is written: no link in it decides what is read.
         for path in &self.write {
-            policy.allow_writing(expanded(path));
+            policy.allow_writing(expanded_path(path));
         }
         for path in &self.read {
-            policy.allow_reading(expanded(path));
+            policy.allow_reading(expanded_path(path));
         }
         if let Some(home) = &policy.home {
             policy.provided = provided::files(home);
@@ -115,7 +116,8 @@ impl Sandbox {
 }
 
 /// The path with the user's home for `~`.
-fn expanded(path: &Path) -> PathBuf {
+#[must_use]
+pub fn expanded_path(path: &Path) -> PathBuf {
     let rest = path.strip_prefix("~").ok();
     let home = rest.and_then(|rest| Some(std::env::home_dir()?.join(rest)));
     home.unwrap_or_else(|| path.to_owned())

@@ -1,0 +1,134 @@
+//! The flags of `ptk mcp`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{ConfigArgs, SandboxArgs};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Add a server to your configuration
+    #[command(after_help = ADD_SERVER_EXAMPLES)]
+    Add(AddServerArgs),
+    /// List the configured servers, and what is granted to each
+    List(ListServersArgs),
+    /// Remove a server from your configuration
+    Remove(RemoveServerArgs),
+    /// Connect to servers and show their tools
+    Test(TestServersArgs),
+}
+
+impl McpCommand {
+    /// Whether the command prints JSON.
+    pub(crate) const fn prints_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.json,
+            Self::Test(args) => args.json,
+            Self::Add(_) | Self::Remove(_) => false,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddServerArgs {
+    /// Name of the server, with which the names of its tools begin
+    pub(crate) name: String,
+
+    /// Program that is the server, and its arguments, after `--`
+    #[arg(
+        value_name = "COMMAND",
+        last = true,
+        required_unless_present = "url",
+        conflicts_with = "url"
+    )]
+    pub(crate) command: Vec<String>,
+
+    /// Address of a server that speaks over HTTP
+    #[arg(long, value_hint = ValueHint::Url)]
+    pub(crate) url: Option<String>,
+
+    /// Header of requests, such as `Authorization: Bearer $TOKEN`; `$NAME` is
+    /// read from the environment each time
+    #[arg(long = "header", value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) headers: Vec<String>,
+
+    /// Variable of the program's environment
+    #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+
+    /// Let the program reach other machines
+    #[arg(long, help_heading = "Sandbox", conflicts_with = "url")]
+    pub(crate) network: bool,
+
+    /// Let the program read a folder, such as `.`, the workspace
+    #[arg(long, value_name = "DIR", help_heading = "Sandbox", conflicts_with = "url", value_hint = ValueHint::DirPath)]
+    pub(crate) read: Vec<PathBuf>,
+
+    /// Let the program read and write a folder
+    #[arg(long, value_name = "DIR", help_heading = "Sandbox", conflicts_with = "url", value_hint = ValueHint::DirPath)]
+    pub(crate) write: Vec<PathBuf>,
+
+    /// Run the program without a sandbox: it may do whatever you may
+    #[arg(long, help_heading = "Sandbox", conflicts_with_all = ["url", "network", "read", "write"])]
+    pub(crate) no_sandbox: bool,
+
+    /// Tools or patterns that are used [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+
+    /// Replace a server of this name
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListServersArgs {
+    /// Print each server as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveServerArgs {
+    /// Name of the server
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestServersArgs {
+    /// Names of the servers [default: all]
+    pub(crate) names: Vec<String>,
+
+    /// Print each server as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+pub(super) const MCP_EXAMPLES: &str = "\
+Examples:
+  ptk mcp add time --network -- uvx mcp-server-time
+  ptk mcp test time
+  ptk \"What time is it in Tokyo?\"
+
+A program runs in a sandbox: without --network, --read and --write it reaches no
+other machine and none of your files. Calls ask for permission like any other;
+`ptk permissions allow time__get_current_time` lets one run.";
+
+const ADD_SERVER_EXAMPLES: &str = "\
+Examples:
+  ptk mcp add files --write . -- npx -y @modelcontextprotocol/server-filesystem .
+  ptk mcp add git --read . -- uvx mcp-server-git --repository .
+  ptk mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer $DOCS_TOKEN'
+
+It is written to [mcp.servers.NAME] in ~/.config/ptk/ptk.toml, where you can edit
+it. A project's servers stand in its ptk.toml or .mcp.json.";

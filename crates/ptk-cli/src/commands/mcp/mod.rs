@@ -1,0 +1,20 @@
+//! `ptk mcp`: the MCP servers whose tools are used.
+
+mod add;
+mod show;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::args::McpCommand;
+use crate::exit::Exit;
+
+pub(crate) fn run(command: &McpCommand, out: &mut impl Write) -> Result<Exit> {
+    match command {
+        McpCommand::Add(args) => add::add(args, out),
+        McpCommand::Remove(args) => add::remove(args, out),
+        McpCommand::List(args) => show::list(args, out),
+        McpCommand::Test(args) => show::test(args, out),
+    }
+}

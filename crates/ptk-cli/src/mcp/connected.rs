@@ -1,0 +1,162 @@
+//! Servers that are connected.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use ptk::RunOptions;
+use ptk_mcp::{McpServers, Options, ServerSandbox, ServerStatus, ServerTool};
+use ptk_sandbox::command::Helper;
+use ptk_sandbox::state_folder;
+use ptk_tools::{Tool as _, ToolManager};
+
+use super::{SEPARATOR, is_of_server};
+use crate::args::SandboxArgs;
+use crate::config::{Settings, Tools};
+use crate::exit;
+use crate::permissions;
+use crate::view::Screen;
+use crate::view::clean::in_line;
+
+/// How long connecting takes until it is told.
+const TOLD: Duration = Duration::from_secs(2);
+/// The folder in the state folder with the homes of servers.
+const HOMES: &str = "mcp";
+
+/// The servers of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    servers: McpServers,
+    statuses: Vec<ServerStatus>,
+}
+
+/// How the servers of a workspace are connected to.
+pub(crate) fn options(settings: &Settings, sandbox: &SandboxArgs) -> Result<Options> {
+    let rules = permissions::for_tools(settings.permissions()?, None, &Screen::default());
+    let workspace = settings.folder();
+    let workspace = workspace
+        .canonicalize()
+        .unwrap_or_else(|_| workspace.to_owned());
+    Ok(Options {
+        sandbox: ServerSandbox {
+            workspace,
+            homes: state_folder().map(|folder| folder.join(HOMES)),
+            sandbox: settings.sandbox(sandbox)?,
+            guarded: rules.guarded().to_vec(),
+            helper: Helper::find(),
+        },
+        elicitor: None,
+    })
+}
+
+impl Servers {
+    /// Connects to the servers that count, at the same time. With the names of
+    /// the tools that are wanted, only to those that have one of them.
+    pub(crate) async fn connect(
+        settings: &Settings,
+        sandbox: &SandboxArgs,
+        wanted: Option<&[String]>,
+    ) -> Result<Self> {
+        let is_wanted = |server: &str| {
+            let prefix = format!("{server}{SEPARATOR}");
+            wanted.is_none_or(|names| names.iter().any(|name| name.starts_with(&prefix)))
+        };
+        if wanted.is_some_and(|names| !names.iter().any(|name| is_of_server(name))) {
+            return Ok(Self::default());
+        }
+        let configured = settings.servers()?.into_iter();
+        let counted = configured.filter(|it| it.is_trusted && !it.declared.disabled);
+        let declarations: BTreeMap<_, _> = counted
+            .filter(|it| is_wanted(&it.name))
+            .map(|it| (it.name, it.declared))
+            .collect();
+        if declarations.is_empty() {
+            return Ok(Self::default());
+        }
+        let names: Vec<&str> = declarations.keys().map(String::as_str).collect();
+        let told = format!("Connecting to MCP servers: {}", names.join(", "));
+        let options = options(settings, sandbox)?;
+        let connecting = McpServers::connect(declarations, &options);
+        tokio::pin!(connecting);
+        let (servers, statuses) = match tokio::time::timeout(TOLD, &mut connecting).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                exit::note(&told);
+                connecting.await
+            }
+        };
+        Ok(Self { servers, statuses })
+    }
+
+    /// Adds the tools of the servers.
+    pub(crate) fn add_to(&self, tools: &mut Tools) {
+        for tool in self.servers.tools() {
+            let name = tool.spec().name.clone();
+            // The names of servers and tools were checked before.
+            if tools.registry.register_shared(tool).is_ok() {
+                tools.of_servers.push(name);
+            }
+        }
+    }
+
+    /// What users have to know about the servers.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.statuses.iter().filter_map(note).collect()
+    }
+
+    /// Asks the servers whether their tools have changed, and changes what is
+    /// offered accordingly. A tool that the user has left out stays out.
+    pub(crate) async fn refresh(&self, manager: &ToolManager, options: &mut RunOptions) {
+        if self.servers.is_empty() || !self.servers.refresh().await {
+            return;
+        }
+        let now = self.servers.tools();
+        let name = |tool: &Arc<ServerTool>| tool.spec().name.clone();
+        let before: Vec<String> = manager
+            .toolset()
+            .names()
+            .filter(|name| is_of_server(name))
+            .map(str::to_owned)
+            .collect();
+        for name in &before {
+            drop(manager.unregister(name));
+        }
+        for tool in &now {
+            // One that cannot be registered is not offered.
+            let _ = manager.register_shared(Arc::clone(tool) as Arc<dyn ptk_tools::Tool>);
+        }
+        if let Some(offered) = &mut options.tools {
+            let is_there =
+                |it: &String| !is_of_server(it) || now.iter().any(|tool| name(tool) == *it);
+            offered.retain(is_there);
+            let new = now.iter().map(name).filter(|it| !before.contains(it));
+            offered.extend(new);
+        }
+    }
+
+    /// Ends the servers.
+    pub(crate) async fn close(&self) {
+        self.servers.close().await;
+    }
+}
+
+/// What users have to know about a server.
+fn note(status: &ServerStatus) -> Option<String> {
+    let name = &status.name;
+    if let Some(error) = &status.error {
+        let error = in_line(&error.to_string());
+        return Some(format!(
+            "The MCP server {name} is not used: {error}. `ptk mcp test {name}` tries it."
+        ));
+    }
+    let first = status.quarantined.first()?;
+    let (tool, reason) = (in_line(&first.name), in_line(&first.reason));
+    let more = match status.quarantined.len() - 1 {
+        0 => String::new(),
+        more => format!(" {more} more cannot be used; `ptk mcp test {name}` lists them."),
+    };
+    Some(format!(
+        "The tool {tool} of the MCP server {name} cannot be used: {reason}.{more}"
+    ))
+}

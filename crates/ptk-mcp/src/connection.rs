@@ -1,0 +1,305 @@
+//! A live connection to a server.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerPeerInfo,
+    ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
+    RoleClient, RunningService, ServiceError,
+};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::handler::{Handler, Shared};
+use crate::servers::Options;
+use crate::stdio::{self, MAX_MESSAGE, ServerProcess, Stderr};
+use crate::{McpError, ServerDeclaration, http, text};
+
+/// How long a server has to become ready: it may have to be downloaded first.
+const READY: Duration = Duration::from_secs(60);
+/// How long a server has to list its tools.
+const LIST: Duration = Duration::from_secs(30);
+/// How many pages a list may have.
+const MAX_PAGES: usize = 100;
+/// How many tools a server may have.
+const MAX_TOOLS: usize = 2_000;
+/// How many characters of an error are told.
+const MAX_ERROR: usize = 500;
+
+/// A live connection to a server. Dropping it ends a server that is a program.
+pub(crate) struct Connection {
+    service: RunningService<RoleClient, Handler>,
+    pub(crate) handler: Handler,
+    process: Option<ServerProcess>,
+    stderr: Stderr,
+    /// Listens for changes of the server's tools.
+    _listening: Option<AbortOnDropHandle<()>>,
+}
+
+impl Connection {
+    /// Connects to a server.
+    pub(crate) async fn open(
+        name: &str,
+        declared: &ServerDeclaration,
+        options: &Options,
+    ) -> Result<Self, McpError> {
+        let modes = [
+            ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
+            // Some servers end where the first message is not the one that they
+            // expect.
+            ClientLifecycleMode::Initialize,
+        ];
+        let mut failed = None;
+        for mode in modes {
+            match Self::open_in(mode, name, declared, options).await {
+                Ok(connection) => return Ok(connection),
+                Err(error @ McpError::Connect { .. }) if failed.is_none() => failed = Some(error),
+                Err(error) => return Err(failed.unwrap_or(error)),
+            }
+        }
+        Err(failed.unwrap_or(McpError::Cancelled))
+    }
+
+    async fn open_in(
+        mode: ClientLifecycleMode,
+        name: &str,
+        declared: &ServerDeclaration,
+        options: &Options,
+    ) -> Result<Self, McpError> {
+        let handler = Handler {
+            server: name.to_owned(),
+            shared: Arc::new(Shared::default()),
+            elicitor: options.elicitor.clone(),
+        };
+        let (process, service) = if declared.url.is_some() {
+            let transport = http::transport(declared)?;
+            let service = handler.clone().serve_with_lifecycle(transport, mode);
+            (None, tokio::time::timeout(READY, service).await)
+        } else {
+            let started = stdio::start(name, declared, &options.sandbox).await?;
+            let (process, output, input) = started;
+            let transport = AsyncRwTransport::new_client(output, input);
+            let transport = transport.with_max_line_length(MAX_MESSAGE);
+            let service = handler.clone().serve_with_lifecycle(transport, mode);
+            (Some(process), tokio::time::timeout(READY, service).await)
+        };
+        let stderr = process.as_ref().map(ServerProcess::stderr);
+        let stderr = stderr.unwrap_or_default();
+        let service = match service {
+            Err(_) => {
+                return Err(McpError::NotReady {
+                    after: READY,
+                    stderr: stderr.text(),
+                });
+            }
+            Ok(Err(error)) => {
+                // What it writes last says why it has ended.
+                tokio::task::yield_now().await;
+                return Err(initialize_error(&error, &stderr));
+            }
+            Ok(Ok(service)) => service,
+        };
+        let listening = listening(service.peer(), &handler.shared);
+        Ok(Self {
+            service,
+            handler,
+            process,
+            stderr,
+            _listening: listening,
+        })
+    }
+
+    pub(crate) fn peer(&self) -> &Peer<RoleClient> {
+        self.service.peer()
+    }
+
+    /// Whether the connection is lost.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.service.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// What the server says of itself.
+    pub(crate) fn info(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.peer().peer_info()
+    }
+
+    /// Whether the tools have changed since this was asked last.
+    pub(crate) fn take_change(&self) -> bool {
+        self.handler
+            .shared
+            .has_changed
+            .swap(false, Ordering::AcqRel)
+    }
+
+    /// Lists the tools of the server, as it describes them.
+    pub(crate) async fn list(&self) -> Result<Vec<Value>, McpError> {
+        let has_tools = self
+            .info()
+            .is_none_or(|info| info.capabilities.tools.is_some());
+        if !has_tools {
+            return Ok(Vec::new());
+        }
+        let listed = tokio::time::timeout(LIST, self.list_pages()).await;
+        listed.unwrap_or(Err(McpError::TimedOut(LIST)))
+    }
+
+    async fn list_pages(&self) -> Result<Vec<Value>, McpError> {
+        let mut tools = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let mut params = PaginatedRequestParams::default();
+            params.cursor.clone_from(&cursor);
+            let request = ListToolsRequest::with_param(params);
+            let (page, next) = page(
+                self.request(ClientRequest::ListToolsRequest(request))
+                    .await?,
+            )?;
+            tools.extend(page);
+            tools.truncate(MAX_TOOLS);
+            match next {
+                // A cursor that comes again leads around in a circle.
+                Some(next) if tools.len() < MAX_TOOLS && seen.insert(next.clone()) => {
+                    cursor = Some(next);
+                }
+                _ => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    async fn request(&self, request: ClientRequest) -> Result<ServerResult, McpError> {
+        let options = PeerRequestOptions::with_timeout(LIST);
+        let sent = self.peer().send_request_with_option(request, options).await;
+        let handle = sent.map_err(|error| self.error(error))?;
+        let answered = handle.await_response().await;
+        answered.map_err(|error| self.error(error))
+    }
+
+    /// The failure of a request.
+    pub(crate) fn error(&self, error: ServiceError) -> McpError {
+        match error {
+            ServiceError::McpError(error) => McpError::Refused {
+                code: error.code.0,
+                message: text::in_line(&error.message, MAX_ERROR),
+            },
+            ServiceError::Timeout { timeout } => McpError::TimedOut(timeout),
+            ServiceError::Cancelled { .. } => McpError::Cancelled,
+            ServiceError::TransportClosed => McpError::Closed {
+                reason: "the server has ended".to_owned(),
+                stderr: self.stderr.text(),
+            },
+            ServiceError::TransportSend(error) => McpError::Closed {
+                reason: innermost(&error),
+                stderr: self.stderr.text(),
+            },
+            error => McpError::Protocol(error.to_string()),
+        }
+    }
+
+    /// Ends the connection, and the server if it is a program.
+    pub(crate) async fn close(mut self) {
+        // A server that does not take its leave is ended all the same.
+        let _ = self
+            .service
+            .close_with_timeout(Duration::from_millis(500))
+            .await;
+        if let Some(process) = &self.process {
+            process.end();
+        }
+    }
+}
+
+/// The tools of a page, and the cursor of the next one. A page with a tool that
+/// does not follow the protocol is taken as it is: the others can be used.
+fn page(result: ServerResult) -> Result<(Vec<Value>, Option<String>), McpError> {
+    match result {
+        ServerResult::ListToolsResult(result) => {
+            let tools = result.tools.iter().map(serde_json::to_value);
+            let tools: Result<Vec<Value>, _> = tools.collect();
+            let tools = tools.map_err(|error| McpError::Protocol(error.to_string()))?;
+            Ok((tools, result.next_cursor))
+        }
+        ServerResult::CustomResult(result) => {
+            let tools = result.0.get("tools").and_then(Value::as_array);
+            let tools = tools.ok_or_else(|| {
+                McpError::Protocol("the list of its tools has no `tools`".to_owned())
+            })?;
+            let next = result.0.get("nextCursor").and_then(Value::as_str);
+            Ok((tools.clone(), next.map(str::to_owned)))
+        }
+        _ => Err(McpError::Protocol(
+            "it answered something else than the list of its tools".to_owned(),
+        )),
+    }
+}
+
+/// Listens for changes of the tools, where the revision wants that.
+fn listening(peer: &Peer<RoleClient>, shared: &Arc<Shared>) -> Option<AbortOnDropHandle<()>> {
+    let info = peer.peer_info()?;
+    let tools = info.capabilities.tools.as_ref()?;
+    if info.protocol_version.has_initialize() || tools.list_changed != Some(true) {
+        return None;
+    }
+    let (peer, shared) = (peer.clone(), Arc::clone(shared));
+    let listen = async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut changes) = peer.listen(filter).await else {
+            return;
+        };
+        while let Ok(Some(_)) = changes.next().await {
+            shared.has_changed.store(true, Ordering::Release);
+        }
+    };
+    Some(AbortOnDropHandle::new(tokio::spawn(listen)))
+}
+
+/// Why a server could not be connected to.
+fn initialize_error(error: &ClientInitializeError, stderr: &Stderr) -> McpError {
+    if error.is_authorization_required() {
+        return McpError::Unauthorized(error.auth_challenge().unwrap_or_default().to_owned());
+    }
+    let reason = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it ended before it was ready".to_owned(),
+        ClientInitializeError::TransportError { error, .. } => innermost(error),
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refused the connection: {}", error.message)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            return initialize_error(fallback, stderr);
+        }
+        error => error.to_string(),
+    };
+    McpError::Connect {
+        reason: text::in_line(&reason, MAX_ERROR),
+        stderr: stderr.text(),
+    }
+}
+
+/// The innermost cause of an error, which says most.
+fn innermost(error: &rmcp::transport::DynamicTransportError) -> String {
+    let mut cause: &dyn std::error::Error = &*error.error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    text::in_line(&cause.to_string(), MAX_ERROR)
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("server", &self.handler.server)
+            .field("process", &self.process)
+            .finish_non_exhaustive()
+    }
+}

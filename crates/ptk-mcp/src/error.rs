@@ -1,0 +1,111 @@
+//! What can go wrong with a server.
+
+use std::time::Duration;
+
+use ptk_sandbox::command::StartError;
+
+/// Why a server cannot be used, or did not answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// Its program cannot be started.
+    #[error("{program} cannot be started: {reason}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It did not become ready in time.
+    #[error("it was not ready after {} s{}", .after.as_secs(), quoted(.stderr))]
+    NotReady {
+        /// The time that it had.
+        after: Duration,
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// The connection could not be made.
+    #[error("{reason}{}", quoted(.stderr))]
+    Connect {
+        /// Why not.
+        reason: String,
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// It wants a login.
+    #[error("it wants a login ({0})")]
+    Unauthorized(String),
+    /// A setting cannot be used.
+    #[error("{0}")]
+    Setting(String),
+    /// The connection was lost.
+    #[error("{reason}{}", quoted(.stderr))]
+    Closed {
+        /// How.
+        reason: String,
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// It has failed lately, and is left alone for a while.
+    #[error("{reason}; it is tried again in {} s", .again.as_secs().max(1))]
+    Resting {
+        /// Why it failed.
+        reason: String,
+        /// When it is tried again.
+        again: Duration,
+    },
+    /// It did not answer a request in time.
+    #[error("it did not answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    /// It answered with an error.
+    #[error("{message} (code {code})")]
+    Refused {
+        /// The code of JSON-RPC.
+        code: i32,
+        /// Its message.
+        message: String,
+    },
+    /// Its answer does not follow the protocol.
+    #[error("its answer does not follow the protocol: {0}")]
+    Protocol(String),
+    /// The call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl McpError {
+    /// Whether the server may have carried out a request that failed so.
+    pub(crate) const fn may_have_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Closed { .. } | Self::TimedOut(_) | Self::Protocol(_) | Self::Cancelled
+        )
+    }
+
+    /// The failure of a program that cannot be started.
+    pub(crate) fn start(program: &str, error: &StartError) -> Self {
+        let reason = match error {
+            StartError::System(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                "it is not installed, or not in the PATH".to_owned()
+            }
+            StartError::Unprotected(protections) => {
+                format!(
+                    "the sandbox would not be complete: {protections}; `ptk doctor` says what is missing"
+                )
+            }
+            error => error.to_string(),
+        };
+        Self::Start {
+            program: program.to_owned(),
+            reason,
+        }
+    }
+}
+
+/// What a server wrote to standard error, behind a sentence.
+fn quoted(stderr: &str) -> String {
+    match stderr.trim() {
+        "" => String::new(),
+        text => format!("; it wrote: {text}"),
+    }
+}
