@@ -22,8 +22,6 @@ use crate::servers::Options;
 use crate::stdio::{self, MAX_MESSAGE, ServerProcess, Stderr};
 use crate::{McpError, ServerDeclaration, http, text};
 
-/// How long a server has to become ready: it may have to be downloaded first.
-const READY: Duration = Duration::from_secs(60);
 /// How long a server has to list its tools.
 const LIST: Duration = Duration::from_secs(30);
 /// How many pages a list may have.
@@ -84,21 +82,24 @@ impl Connection {
         let (process, service) = if declared.url.is_some() {
             let transport = http::transport(declared)?;
             let service = handler.clone().serve_with_lifecycle(transport, mode);
-            (None, tokio::time::timeout(READY, service).await)
+            (None, tokio::time::timeout(declared.ready(), service).await)
         } else {
             let started = stdio::start(name, declared, &options.sandbox).await?;
             let (process, output, input) = started;
             let transport = AsyncRwTransport::new_client(output, input);
             let transport = transport.with_max_line_length(MAX_MESSAGE);
             let service = handler.clone().serve_with_lifecycle(transport, mode);
-            (Some(process), tokio::time::timeout(READY, service).await)
+            (
+                Some(process),
+                tokio::time::timeout(declared.ready(), service).await,
+            )
         };
         let stderr = process.as_ref().map(ServerProcess::stderr);
         let stderr = stderr.unwrap_or_default();
         let service = match service {
             Err(_) => {
                 return Err(McpError::NotReady {
-                    after: READY,
+                    after: declared.ready(),
                     stderr: stderr.text(),
                 });
             }

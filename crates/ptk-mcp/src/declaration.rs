@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::names::{MAX_SERVER_NAME, SEPARATOR};
 use crate::variables;
 
+/// How long a server has to become ready, in seconds: it may have to be
+/// downloaded first.
+const DEFAULT_STARTUP: u64 = 60;
 /// How long a server may be silent during a call, in seconds.
 const DEFAULT_TIMEOUT: u64 = 60;
 /// How long a call may take in all, in seconds, however much progress is
@@ -77,6 +80,9 @@ pub struct ServerDeclaration {
     /// How many seconds a call may take in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time: Option<u64>,
+    /// How many seconds the server has to become ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_timeout: Option<u64>,
     /// Whether the server is not used for now.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
@@ -168,7 +174,12 @@ impl ServerDeclaration {
         for pattern in patterns {
             Glob::new(pattern).map_err(|_| DeclarationError::Pattern(pattern.clone()))?;
         }
-        for (name, time) in [("timeout", self.timeout), ("max_time", self.max_time)] {
+        let times = [
+            ("timeout", self.timeout),
+            ("max_time", self.max_time),
+            ("startup_timeout", self.startup_timeout),
+        ];
+        for (name, time) in times {
             if time.is_some_and(|time| time == 0 || time > MOST_TIME) {
                 return Err(DeclarationError::Time(name));
             }
@@ -196,6 +207,11 @@ impl ServerDeclaration {
             Some(effects) => effects.iter().copied().collect(),
             None => Effects::EXECUTE | Effects::NETWORK,
         }
+    }
+
+    /// How long the server has to become ready.
+    pub(crate) fn ready(&self) -> Duration {
+        Duration::from_secs(self.startup_timeout.unwrap_or(DEFAULT_STARTUP))
     }
 
     /// How long the server may be silent during a call.

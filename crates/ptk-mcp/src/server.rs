@@ -1,5 +1,6 @@
 //! A server: connected to when it is needed, and again when it has ended.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub(crate) struct Server {
     state: Mutex<State>,
     /// Its tools, as they were listed last.
     listing: RwLock<Arc<Listing>>,
+    /// Whether they are others than those that are offered.
+    has_others: AtomicBool,
 }
 
 /// What a server says of itself.
@@ -59,6 +62,7 @@ impl Server {
             options,
             state: Mutex::default(),
             listing: RwLock::default(),
+            has_others: AtomicBool::new(false),
         }
     }
 
@@ -104,19 +108,33 @@ impl Server {
         let raw = connection.list().await?;
         let listing = Listing::new(&self.name, &raw, |tool| self.declared.wants(tool));
         let mut slot = self.listing.write().unwrap_or_else(PoisonError::into_inner);
-        *slot = Arc::new(listing);
+        if **slot != listing {
+            *slot = Arc::new(listing);
+            self.has_others.store(true, Ordering::Release);
+        }
         Ok(())
     }
 
+    /// The tools are offered as they were listed last.
+    pub(crate) fn offered(&self) {
+        self.has_others.store(false, Ordering::Release);
+    }
+
     /// Lists the tools again if they may have changed, and returns whether they
-    /// have.
-    pub(crate) async fn refresh(&self) -> Result<bool, McpError> {
-        let before = self.listing();
-        let connection = self.connect().await?;
-        if connection.take_change() {
-            self.list(&connection).await?;
+    /// are others than those that are offered.
+    pub(crate) async fn refresh(&self) -> bool {
+        // A server that cannot be reached says so when it is called.
+        if let Ok(connection) = self.connect().await {
+            let _ = self.list_if_changed(&connection).await;
         }
-        Ok(*before != *self.listing())
+        self.has_others.swap(false, Ordering::AcqRel)
+    }
+
+    async fn list_if_changed(&self, connection: &Connection) -> Result<(), McpError> {
+        if connection.take_change() {
+            self.list(connection).await?;
+        }
+        Ok(())
     }
 
     /// What the server says of itself, if it is connected.
@@ -144,6 +162,7 @@ impl Server {
             connection = connecting => connection?,
             () = context.cancellation().cancelled() => return Err(McpError::Cancelled.into()),
         };
+        self.list_if_changed(&connection).await?;
         let listing = self.listing();
         match listing.tools.iter().find(|it| it.name == tool) {
             None => return Err(CallError::Gone),

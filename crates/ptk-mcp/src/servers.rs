@@ -81,9 +81,7 @@ impl McpServers {
     /// returns whether some have.
     pub async fn refresh(&self) -> bool {
         let refreshed = self.servers.iter().map(|server| server.refresh());
-        let changed = join_all(refreshed).await;
-        // One that cannot be reached says so when it is called.
-        changed.into_iter().any(|changed| changed.unwrap_or(false))
+        join_all(refreshed).await.contains(&true)
     }
 
     /// Ends all servers.
@@ -95,6 +93,7 @@ impl McpServers {
 async fn status(server: &Arc<Server>) -> ServerStatus {
     let error = server.connect().await.err();
     let listing = server.listing();
+    server.offered();
     ServerStatus {
         name: server.name.clone(),
         info: server.info().await,

@@ -1,0 +1,16 @@
+//! Tools of MCP servers, through the command line: servers of the tests that
+//! follow the protocol or break it.
+
+#![cfg(feature = "mcp")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod calling;
+mod configuring;
+mod hostile;
+mod running;
+mod scene;
