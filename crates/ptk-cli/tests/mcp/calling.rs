@@ -1,6 +1,8 @@
 //! Calls of a server's tools.
 
 use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -145,7 +147,7 @@ fn a_server_that_ends_is_started_again_for_the_next_call() {
     ]);
     fs::write(scene.path("script.json"), replies.to_string()).unwrap();
     let script = format!("script:{}", scene.path("script.json").display());
-    let (code, out, err) = scene.run(&["--json", "--approve", "auto", "--provider", &script, "go"]);
+    let (code, out, err) = scene.run(&["--json", "--approve", "auto", "--provider", &script, "go on then"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("may have done what it was asked to"), "{out}");
     assert!(out.contains("\"content\":\"3\""), "{out}");
@@ -155,17 +157,20 @@ fn a_server_that_ends_is_started_again_for_the_next_call() {
 fn servers_reach_only_what_is_granted() {
     let scene = Scene::with("plain");
     fs::write(scene.path("space/secret.txt"), "x").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let reached = |scene: &Scene, path: PathBuf| {
+        let args = json!({"path": path, "port": port});
+        let result = scene.call("test__reach", &args.to_string());
+        result["content"].as_str().unwrap().to_owned()
+    };
     let secret = scene.path("space/secret.txt");
-    let result = scene.call("test__reach", &json!({"path": secret}).to_string());
-    assert_eq!(result["content"], "nothing", "{result}");
-    let result = scene.call(
-        "test__reach",
-        &json!({"path": scene.path("server/x")}).to_string(),
-    );
-    assert_eq!(result["content"], "write,read", "{result}");
+    assert_eq!(reached(&scene, secret.clone()), "nothing");
+    assert_eq!(reached(&scene, scene.path("server/x")), "write,read");
     let open = Scene::configured("plain", "network = true");
-    let result = open.call("test__reach", &json!({"path": secret}).to_string());
-    assert_eq!(result["content"], "network", "{result}");
+    assert_eq!(reached(&open, secret.clone()), "network");
+    let bare = Scene::configured("plain", "sandbox = false");
+    assert_eq!(reached(&bare, secret), "write,read,network");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_model_uses_a_servers_tool() {
 fn servers_are_not_started_for_tools_of_others() {
     let scene = Scene::with("stubborn");
     let script = script(&scene, &json!(["Hello."]));
-    let (code, _, err) = scene.run(&["--tools", "read_file", "--provider", &script, "hi"]);
+    let (code, _, err) = scene.run(&["--tools", "read_file", "--provider", &script, "say hi"]);
     assert_eq!(code, 0, "{err}");
     assert!(!scene.path("server/count").exists());
 }
@@ -43,7 +43,7 @@ fn servers_are_not_started_for_tools_of_others() {
 fn a_server_that_fails_is_told_and_the_run_goes_on() {
     let scene = Scene::with("ends");
     let script = script(&scene, &json!(["Hello."]));
-    let (code, out, err) = scene.run(&["--provider", &script, "hi"]);
+    let (code, out, err) = scene.run(&["--provider", &script, "say hi"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("Hello."), "{out}");
     let told = format!("{out}{err}");

@@ -59,7 +59,9 @@ impl Scene {
             .args(args)
             .current_dir(self.path("space"))
             .env("PTK_STATE", self.path("state"))
-            .env("XDG_CONFIG_HOME", self.path("config"));
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            // Programs may write where it leads, and this scene lies in there.
+            .env_remove("CARGO_TARGET_DIR");
         command
     }
 

@@ -7,6 +7,7 @@ it can break the protocol in whatever way a test needs.
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -34,7 +35,7 @@ PLAIN = [
     {"name": "picture", "description": "Give a picture", "inputSchema": schema()},
     {"name": "structured", "description": "Give a value", "inputSchema": schema()},
     {"name": "count", "description": "Count the calls", "inputSchema": schema()},
-    {"name": "reach", "description": "Try what a sandbox forbids", "inputSchema": schema(path=TEXT)},
+    {"name": "reach", "description": "Try what a sandbox forbids", "inputSchema": schema(path=TEXT, port=NUMBER)},
     {"name": "environment", "description": "Give the variables", "inputSchema": schema()},
     {"name": "strange", "description": "Give content of another kind", "inputSchema": schema()},
 ]
@@ -75,17 +76,15 @@ def calls():
         return len(file.read())
 
 
-def reach(path):
+def reach(path, port):
     found = []
     for what, act in [
         ("write", lambda: open(path, "w").close()),
         ("read", lambda: open(path).close()),
-        ("network", lambda: __import__("socket").create_connection(("127.0.0.1", 1), 1)),
+        ("network", lambda: socket.create_connection(("127.0.0.1", int(port)), 1)),
     ]:
         try:
             act()
-            found.append(what)
-        except ConnectionRefusedError:
             found.append(what)
         except OSError:
             pass
@@ -107,8 +106,6 @@ def call(id, name, args, token):
         while time.monotonic() < end:
             time.sleep(0.05)
             if id in cancelled:
-                if FILE:
-                    open(FILE, "w").write("cancelled")
                 return None
             done += 1
             if token is not None:
@@ -124,7 +121,7 @@ def call(id, name, args, token):
     if name == "count":
         return text(calls())
     if name == "reach":
-        return text(reach(args["path"]))
+        return text(reach(args["path"], args["port"]))
     if name == "environment":
         return text(" ".join(sorted(os.environ)))
     if name == "strange":
@@ -171,6 +168,7 @@ def answer(message):
     id, method, params = message.get("id"), message.get("method"), message.get("params") or {}
     if method == "notifications/cancelled":
         cancelled.add(params.get("requestId"))
+        open(FILE, "w").write("cancelled")
     if id is None or method is None:
         return
     if method == "initialize":
