@@ -1,7 +1,7 @@
 //! Conversations that are resumed from the end of their log.
 
 use proptest::prelude::*;
-use ptk_protocol::{Message, ToolResult};
+use ptk_protocol::{Image, Message, ToolResult};
 use ptk_store::{
     Compacted, MemoryStore, NewEntry, Next, Note, SessionInfo, Store, Transcript, TurnBegan,
     Window, resume,
@@ -54,6 +54,31 @@ async fn only_whole_turns_within_the_window_are_taken_up() {
         assert_eq!(all, folded);
         assert!(resume(&*store, &id("none"), small).await.unwrap().is_none());
     }
+}
+
+/// Images take few tokens, however many bytes they have.
+#[tokio::test]
+async fn images_do_not_fill_the_window() {
+    let store = MemoryStore::new();
+    let image = Image::new(&[&b"GIF89a"[..], &[7; 5000]].concat()).unwrap();
+    for number in 0..4 {
+        let mut entries = turn(&format!("Question {number}"));
+        let prompt = Message {
+            images: vec![image.clone(); 2],
+            ..Message::user("See")
+        };
+        entries.insert(1, NewEntry::new(prompt));
+        store.append(&id("s"), entries).await.unwrap();
+    }
+    let window = Window {
+        bytes: 20_000,
+        ..Window::default()
+    };
+    let transcript = resume(&store, &id("s"), window).await.unwrap().unwrap();
+    assert!(transcript.is_whole());
+    let kept = transcript.messages(text);
+    let images: usize = kept.iter().map(|message| message.images.len()).sum();
+    assert_eq!(images, 8);
 }
 
 /// Where it begins does not move with every turn.
