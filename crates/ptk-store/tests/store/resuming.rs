@@ -115,10 +115,7 @@ async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
     ]);
     log.extend((1..=3).map(|iteration| NewEntry::new(asked(iteration))));
     log.extend((0..1000).map(|number| NewEntry::new(Note::new(number.to_string()))));
-    let compacted = Compacted {
-        text: "Much was done.".to_owned(),
-        through: log.len() as u64,
-    };
+    let compacted = Compacted::new("Much was done.", log.len() as u64);
     log.push(NewEntry::new(compacted));
     log.push(NewEntry::new(asked(4)));
     store.append(&id("s"), log).await.unwrap();
