@@ -128,6 +128,28 @@ async fn an_answer_about_an_image_is_not_sent_back() {
     assert_eq!(model.requests().len(), 3);
 }
 
+/// The same in a later turn, unless it was not shown the image.
+#[tokio::test]
+async fn an_answer_about_an_image_of_an_earlier_turn_is_not_sent_back() {
+    for (takes_images, requests) in [(true, 1), (false, 2)] {
+        let scene = Scene::new();
+        std::fs::write(scene.folder.path().join("dot.gif"), b"GIF89a").unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let seeing = scene.builder(model(true)).store(store.clone());
+        let seeing = seeing.build().unwrap();
+        let session = SessionId::new();
+        let prompt = Prompt::from("What is this?\n\ndot.gif: image 1").with_image(image());
+        let run = seeing.session(session.clone()).run(prompt).await;
+        assert_eq!(run.unwrap(), "Seen.");
+        let model = model(takes_images);
+        let ptk = scene.builder(model.clone()).store(store);
+        let ptk = ptk.build().unwrap();
+        let mut session = ptk.session(session);
+        session.run("Which colour has dot.gif?").await.unwrap();
+        assert_eq!(model.requests().len(), requests);
+    }
+}
+
 #[tokio::test]
 async fn the_last_request_shows_the_images_of_its_question() {
     let scene = Scene::new();
