@@ -12,6 +12,8 @@ use ptk_protocol::invariants::{check_every_cut, tools};
 use ptk_protocol::{Arguments, Event, Grammar, Parser, Reply, ToolCall, ToolSpec, Toolset, parse};
 use serde_json::json;
 
+/// How many lines a short call writes.
+const LINES: usize = 100;
 /// How many times as long as a short call a long one is.
 const GROWTH: usize = 32;
 
@@ -125,7 +127,7 @@ fn a_long_call_takes_time_in_proportion_to_its_length_in_every_dialect() {
             writer.calls(&[ToolCall::new("write_file", args)])
         };
         let grammar = Grammar::auto(tools()).unwrap();
-        let (short, long) = (call(200), call(200 * GROWTH));
+        let (short, long) = (call(LINES), call(LINES * GROWTH));
         let once = (0..3).map(|_| seconds(&grammar, &short));
         let once = once.fold(f64::INFINITY, f64::min);
         let all = seconds(&grammar, &long);
