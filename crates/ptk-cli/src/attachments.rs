@@ -14,6 +14,9 @@ const MAX_TEXT: usize = 1024 * 1024;
 const MAX_IMAGE: usize = 5 * 1024 * 1024;
 /// The most images of a prompt.
 const MAX_IMAGES: usize = 20;
+/// The most bytes of all images of a prompt: services take requests of about
+/// 30 MB, in which an image takes a third more.
+const MAX_ALL_IMAGES: usize = 20 * 1024 * 1024;
 /// The shortest fence around a content.
 const FENCE: &str = "```";
 
@@ -28,6 +31,12 @@ pub(crate) fn add(prompt: &mut Prompt, path: &Path) -> Result<()> {
         }
         if prompt.images.len() == MAX_IMAGES {
             bail!("{name} is one image too many; a prompt takes {MAX_IMAGES}");
+        }
+        let before: usize = prompt.images.iter().map(Image::size).sum();
+        if before + bytes.len() > MAX_ALL_IMAGES {
+            bail!(
+                "with {name}, the images have more than 20 MiB together; scale them down, or leave some out"
+            );
         }
         prompt.images.push(image);
         format!("{name}: image {}", prompt.images.len())
@@ -131,5 +140,20 @@ mod tests {
         assert!(prompt.text.contains(&named), "{}", prompt.text);
         let error = add(&mut prompt, &path).unwrap_err().to_string();
         assert!(error.contains("one image too many"), "{error}");
+    }
+
+    #[test]
+    fn images_have_a_limit_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cat.gif");
+        let mut image = b"GIF89a".to_vec();
+        image.resize(MAX_IMAGE, 0);
+        std::fs::write(&path, image).unwrap();
+        let mut prompt = Prompt::from("See");
+        for _ in 0..4 {
+            add(&mut prompt, &path).unwrap();
+        }
+        let error = add(&mut prompt, &path).unwrap_err().to_string();
+        assert!(error.contains("more than 20 MiB together"), "{error}");
     }
 }

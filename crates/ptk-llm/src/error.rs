@@ -73,7 +73,12 @@ macro_rules! kinds {
             pub const fn is_about_request(self) -> bool {
                 matches!(
                     self,
-                    Self::TooLong | Self::NoTools | Self::Rejected | Self::Filtered | Self::TooMuch
+                    Self::TooLong
+                        | Self::NoTools
+                        | Self::Rejected
+                        | Self::Images
+                        | Self::Filtered
+                        | Self::TooMuch
                 )
             }
 
@@ -119,6 +124,8 @@ kinds! {
     NoTools: false, "takes no tools", "let it call them in text, with mode = \"text\"";
     /// The server rejected the request.
     Rejected: false, "did not take the request", "see what it says, and change the settings";
+    /// The server rejected a request with images.
+    Images: false, "did not take the request with its images", "see what it says; leave the images out, scale them down, or use a model that takes images";
     /// The reply was withheld.
     Filtered: false, "withheld its reply", "put the question in other words";
     /// The reply does not have the expected format.
@@ -175,6 +182,16 @@ const NO_TOOLS: [&str; 16] = [
     "requires --jinja",
 ];
 
+/// Words in the messages of servers about images.
+const IMAGES: [&str; 6] = [
+    "image",
+    "mmproj",
+    "modalit",
+    "multi-modal",
+    "multimodal",
+    "vision",
+];
+
 /// Phrases by which servers report that a key is wrong, where the status does
 /// not.
 const NO_KEY: [&str; 3] = ["api key not valid", "incorrect api key", "invalid api key"];
@@ -221,6 +238,33 @@ impl LlmError {
             message,
             ..Self::new(provider, model, kind)
         }
+    }
+
+    /// Whether a request with images was rejected for these, as the server says
+    /// or the size of the request.
+    #[must_use]
+    pub fn is_about_images(&self) -> bool {
+        let lower = self.message.to_lowercase();
+        let says = |all: &[&str]| all.iter().any(|words| lower.contains(words));
+        match (self.kind, self.status) {
+            (LlmErrorKind::Images, _) => true,
+            (LlmErrorKind::TooLong, Some(413)) => !says(&TOO_LONG),
+            (LlmErrorKind::Rejected, _)
+            | (LlmErrorKind::NotFound | LlmErrorKind::Failing, Some(404 | 500 | 501)) => {
+                says(&IMAGES)
+            }
+            _ => false,
+        }
+    }
+
+    /// The same error of a request with images: it is most likely about these,
+    /// if the server rejected the request.
+    #[must_use]
+    pub fn with_images(mut self) -> Self {
+        if self.kind == LlmErrorKind::Rejected || self.is_about_images() {
+            self.kind = LlmErrorKind::Images;
+        }
+        self
     }
 
     /// Sets the message of the server or the system.
@@ -319,3 +363,44 @@ impl fmt::Display for LlmError {
 }
 
 impl std::error::Error for LlmError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_requests_with_images_are_about_these_if_the_server_rejects_them() {
+        for (status, message, is_about, kind) in [
+            (
+                400,
+                "m is not a multimodal model",
+                true,
+                LlmErrorKind::Images,
+            ),
+            (
+                404,
+                "No endpoints support image input",
+                true,
+                LlmErrorKind::Images,
+            ),
+            (
+                500,
+                "image input is not supported",
+                true,
+                LlmErrorKind::Images,
+            ),
+            (413, "Request Entity Too Large", true, LlmErrorKind::Images),
+            (413, "prompt is too long", false, LlmErrorKind::TooLong),
+            (400, "prompt is too long", false, LlmErrorKind::TooLong),
+            (400, "bad request", false, LlmErrorKind::Images),
+            (404, "no such model", false, LlmErrorKind::NotFound),
+            (500, "oops", false, LlmErrorKind::Failing),
+            (503, "busy with images", false, LlmErrorKind::Failing),
+            (429, "too many images", false, LlmErrorKind::RateLimited),
+        ] {
+            let error = LlmError::of_status("server", None, status, message);
+            assert_eq!(error.is_about_images(), is_about, "{status} {message}");
+            assert_eq!(error.with_images().kind, kind, "{status} {message}");
+        }
+    }
+}

@@ -15,7 +15,9 @@ pub const ASSUMED_WINDOW: u32 = 65_536;
 /// Tokens kept free for the reply unless configured; at most a quarter of the
 /// window.
 const REPLY: u32 = 4096;
-/// Tokens of an image, at most: services scale larger ones down.
+/// Tokens that are counted for an image: what most services take for one that
+/// they scaled down. Some models take more for a large one, and their servers
+/// then say that the request is too long.
 const PER_IMAGE: u64 = 1600;
 /// Tokens of the marks around a message.
 const PER_MESSAGE: u64 = 4;
@@ -94,7 +96,7 @@ impl Kind {
     }
 }
 
-/// The most tokens of a message: no token has less than a byte.
+/// An upper bound of [`cost`], without counting: no token has less than a byte.
 #[must_use]
 pub fn most(message: &Message) -> u64 {
     let calls = match message {

@@ -440,6 +440,13 @@ impl Candidate {
         weaker
     }
 
+    /// Constrains the model as before its server refused this constraint: the
+    /// request was refused for something else.
+    pub fn restore(&self, constraint: Constraint) {
+        *self.left_constraint() = Some(constraint);
+        self.forget_approach();
+    }
+
     /// Whether its server confirms that the model is shown its tools.
     fn is_vouched_for(&self) -> bool {
         let learned = self.learned.get().copied().flatten();

@@ -158,6 +158,15 @@ impl Attempts {
         remedy
     }
 
+    /// The rank of the first model that did not fail and suits, resting ones
+    /// last.
+    #[must_use]
+    pub fn next_that(&self, models: &Models, suits: impl Fn(usize) -> bool) -> Option<usize> {
+        let all = || models.untried(&self.failed).filter(|rank| suits(*rank));
+        let is_awake = |rank: &usize| models.get(*rank).is_some_and(|it| !it.is_resting());
+        all().find(is_awake).or_else(|| all().next())
+    }
+
     /// Gives a model up that cannot take the request; it is not at fault.
     pub fn give_up(&mut self, models: &Models, rank: usize) -> Remedy {
         self.failed.push(rank);

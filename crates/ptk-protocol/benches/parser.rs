@@ -15,7 +15,7 @@ mod measure;
 use std::error::Error;
 use std::hint::black_box;
 
-use inputs::{PTK, broken_json, grammar, one_call, pieces, prose, write_file};
+use inputs::{PTK, broken_json, grammar, one_call, pieces, prose, write_file, write_file_in_dsml};
 use measure::{Foresight, SIZES, rounded, seconds, speed};
 use ptk_protocol::{Grammar, Parser, json, parse};
 
@@ -67,6 +67,13 @@ const WORKS: &[Work] = &[
         name: "stream of a write_file call, auto",
         bar: Some((10.0, LARGE)),
         input: |bytes| write_file(PTK, bytes),
+        run: stream,
+        dialect: "auto",
+    },
+    Work {
+        name: "stream of DSML, auto",
+        bar: Some((10.0, LARGE)),
+        input: write_file_in_dsml,
         run: stream,
         dialect: "auto",
     },

@@ -65,6 +65,13 @@ impl Image {
         &self.base64
     }
 
+    /// How many bytes the file has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let padding = self.base64.bytes().rev().take_while(|byte| *byte == b'=');
+        self.base64.len() / 4 * 3 - padding.count()
+    }
+
     /// The image as a data URL.
     #[must_use]
     pub fn to_url(&self) -> String {
@@ -142,6 +149,7 @@ mod tests {
             let image = Image::new(bytes);
             assert_eq!(image.as_ref().map(Image::media_type), media_type);
             if let Some(image) = image {
+                assert_eq!(image.size(), bytes.len());
                 let json = serde_json::to_string(&image).unwrap();
                 assert_eq!(serde_json::from_str::<Image>(&json).unwrap(), image);
             }

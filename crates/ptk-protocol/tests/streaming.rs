@@ -6,8 +6,16 @@
     reason = "the lints allow it in tests, but not in what tests share"
 )]
 
+use cpu_time::ThreadTime;
+use ptk_protocol::dialects::Registry;
 use ptk_protocol::invariants::{check_every_cut, tools};
-use ptk_protocol::{Event, Grammar, Parser, Reply, parse};
+use ptk_protocol::{Arguments, Event, Grammar, Parser, Reply, ToolCall, ToolSpec, Toolset, parse};
+use serde_json::json;
+
+/// How many lines a short call writes.
+const LINES: usize = 100;
+/// How many times as long as a short call a long one is.
+const GROWTH: usize = 32;
 
 /// The part of the arguments that was streamed when the text up to `…` had
 /// come.
@@ -17,7 +25,11 @@ fn streamed(dialect: &str, beginning: &str) -> String {
         .dialect(dialect)
         .build()
         .unwrap();
-    let mut parser = Parser::new(&grammar);
+    streamed_by(&grammar, beginning)
+}
+
+fn streamed_by(grammar: &Grammar, beginning: &str) -> String {
+    let mut parser = Parser::new(grammar);
     let mut json = String::new();
     for event in parser.push(beginning) {
         if let Event::ArgumentsDelta { json: delta, .. } = event {
@@ -62,6 +74,71 @@ fn what_may_be_a_mark_is_kept_back() {
     ] {
         let json = streamed("auto", beginning);
         assert_eq!(json, r#"{"path":"a","content":"one "#, "{beginning}");
+    }
+}
+
+#[test]
+fn a_text_that_may_be_null_goes_out_while_it_comes_in() {
+    let parameters = json!({"type": "object", "properties": {
+        "path": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "where": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+    }});
+    let tools = Toolset::new([ToolSpec::new("plot", "Plot a place", parameters)]).unwrap();
+    let grammar = Grammar::auto(tools).unwrap();
+    for (key, expected) in [("path", "{\"path\":\"one tw"), ("where", "")] {
+        let beginning = format!(
+            "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"plot\">]<]minimax[>[<{key}>one tw"
+        );
+        let json = streamed_by(&grammar, &beginning);
+        assert_eq!(json, expected, "{key}");
+    }
+}
+
+/// CPU seconds in which a text is parsed in pieces of four characters.
+fn seconds(grammar: &Grammar, text: &str) -> f64 {
+    let mut parser = Parser::new(grammar);
+    let mut calls = 0;
+    let mut count = |event: Event<'_>| calls += usize::from(matches!(event, Event::CallEnd { .. }));
+    let start = ThreadTime::now();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(4).map_or(rest.len(), |(at, _)| at);
+        let (piece, behind) = rest.split_at(end);
+        parser.push_to(piece, &mut count);
+        rest = behind;
+    }
+    parser.finish_to(&mut count);
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(calls, 1, "the call is read");
+    seconds
+}
+
+#[test]
+fn a_long_call_takes_time_in_proportion_to_its_length_in_every_dialect() {
+    let registry = Registry::builtin();
+    for dialect in registry.all() {
+        let Some(writer) = dialect.writer() else {
+            continue;
+        };
+        let call = |lines: usize| {
+            let content = "let total = map.get(&key).copied().unwrap_or(0);\n".repeat(lines);
+            let args = json!({"path": "a.rs", "content": content});
+            let args = Arguments::from_json(&args.to_string()).unwrap();
+            writer.calls(&[ToolCall::new("write_file", args)])
+        };
+        let grammar = Grammar::auto(tools()).unwrap();
+        let (short, long) = (call(LINES), call(LINES * GROWTH));
+        let once = (0..3).map(|_| seconds(&grammar, &short));
+        let once = once.fold(f64::INFINITY, f64::min);
+        let all = seconds(&grammar, &long);
+        // Work that grows with the square would take `GROWTH` times as much.
+        #[allow(clippy::cast_precision_loss, reason = "it is a small number")]
+        let times = all / once / GROWTH as f64;
+        assert!(
+            times < 5.0,
+            "{}: {times:.1} times as much a byte",
+            dialect.name()
+        );
     }
 }
 

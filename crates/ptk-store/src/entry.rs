@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::{Body, EntryKind, SessionId, time};
 
+/// The name of the field with images, as it is written.
+const IMAGES: &str = "\"images\":";
+
 /// An entry of the log.
 ///
 /// As JSON it is one object, a line of an export.
@@ -42,6 +45,25 @@ impl Entry {
     #[must_use]
     pub fn kind(&self) -> EntryKind {
         EntryKind::of_body(&self.body)
+    }
+
+    /// How many bytes of the entry are images. They take none of the model's
+    /// window as text.
+    #[must_use]
+    pub fn image_bytes(&self) -> usize {
+        #[derive(Deserialize)]
+        struct Images<'a> {
+            #[serde(borrow, default)]
+            images: Vec<&'a RawValue>,
+        }
+
+        let json = self.body.json();
+        if !matches!(self.body.kind(), "message" | "compacted") || !json.contains(IMAGES) {
+            return 0;
+        }
+        let found: Option<Images<'_>> = serde_json::from_str(json).ok();
+        let images = found.map_or_else(Vec::new, |found| found.images);
+        images.iter().map(|image| image.get().len()).sum()
     }
 
     /// About how much memory the entry takes, in bytes.

@@ -100,10 +100,10 @@ pub use fork::{Forked, Turns, fork};
 pub use ids::{InvalidSessionId, SessionId};
 pub use kind::{
     CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
-    EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
-    LoggedMessage, LoggedProblem, MAX_TITLE, ModelReplied, NativeCall, Note, RanByHand,
-    ReplyBroken, ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionImported,
-    SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage, ValueSet,
+    EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, IMAGES_NOT_TAKEN,
+    InfoChanged, LoggedCall, LoggedMessage, LoggedProblem, MAX_TITLE, ModelReplied, NativeCall,
+    Note, RanByHand, ReplyBroken, ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan,
+    SessionImported, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage, ValueSet,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ptk_events::{Correlation, Redaction};
+use ptk_protocol::Image;
 use serde_json::value::RawValue;
 
 use crate::{Body, Entry, EntryKind, MAX_ENTRY, NewEntry, StoreError};
@@ -84,7 +85,8 @@ fn redact_json(json: &str, redaction: &Redaction) -> Result<Option<String>, serd
             quoted.trim_matches('"').into()
         };
         let redacted = redaction.apply(&text);
-        if redacted != text {
+        // The bytes of an image may look like a secret by chance.
+        if redacted != text && Image::from_url(&text).is_none() {
             written.push_str(part(done, start));
             written.push_str(&serde_json::to_string(&redacted)?);
             done = end;
@@ -126,5 +128,14 @@ mod tests {
             redact_json(r#"{"a":"b","c":[1,"d"]}"#, redact).unwrap(),
             None
         );
+    }
+
+    #[test]
+    fn images_are_kept_as_they_are() {
+        let redact = &Redaction::new(|text| text.replace("AIza", "[…]").into());
+        let image = r#"{"images":["data:image/gif;base64,R0lGODlhAIza"]}"#;
+        assert_eq!(redact_json(image, redact).unwrap(), None);
+        let text = r#"{"images":["data:image/gif;base64,AIza"]}"#;
+        assert!(redact_json(text, redact).unwrap().is_some());
     }
 }

@@ -196,6 +196,7 @@ impl Session {
                 request.format = self.engine.format(&config, self.log.turn.unusable);
             }
             effort.constraint = request.format.constraint();
+            effort.images = request.messages.iter().map(|it| it.images().len()).sum();
             let entry = self.log.entry(self.began(&config, iteration, shown));
             self.log.append(vec![entry]).await?;
             let provider = &**config.candidate.provider();
@@ -235,7 +236,7 @@ impl Session {
 
     /// The configuration, after the server was asked once what its model can
     /// do.
-    async fn learned(&mut self) -> Result<Arc<TurnConfig>, RunError> {
+    pub(crate) async fn learned(&mut self) -> Result<Arc<TurnConfig>, RunError> {
         let config = self.config()?;
         if !self.engine.learn(&config, &self.stop).await? {
             return Ok(config);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::engine::TurnConfig;
-use crate::render::{LEFT_OUT, Renderer, Shown};
+use crate::render::{LEFT_OUT, Renderer, Shown, without_images};
 use crate::session::millis;
 use crate::stop::Stop;
 use crate::turn::Turn;
@@ -249,9 +249,14 @@ impl Session {
             .prompt
             .and_then(|at| items.get(at))
             .and_then(|item| match &item.content {
-                Content::Message(message) => Some(message.content.clone()),
+                Content::Message(message) => {
+                    Some((message.content.clone(), message.images.clone()))
+                }
                 // It was repeated in an earlier summary.
-                Content::Summary(text) => Some(text.split_once(ASKED)?.1.to_owned()),
+                Content::Summary { text, images } => {
+                    let (_, prompt) = text.split_once(ASKED)?;
+                    Some((prompt.to_owned(), images.clone()))
+                }
                 _ => None,
             });
         let mut entries = Vec::new();
@@ -265,14 +270,17 @@ impl Session {
         } else {
             CompactionWay::Dropped
         };
-        let mut text = summary.unwrap_or_else(|| LEFT_OUT.to_owned());
-        if let Some(prompt) = prompt {
-            text = format!("{text}{ASKED}{prompt}");
-        }
+        let text = summary.unwrap_or_else(|| LEFT_OUT.to_owned());
+        let compacted = match prompt {
+            Some((prompt, images)) => ptk_store::Compacted {
+                images,
+                ..ptk_store::Compacted::new(format!("{text}{ASKED}{prompt}"), through)
+            },
+            None => ptk_store::Compacted::new(text, through),
+        };
         let messages = dropped.iter().map(|shown| shown.messages.len()).sum();
         // The summary takes the number of an item that was left out.
         self.shown.clear();
-        let compacted = ptk_store::Compacted { text, through };
         entries.push(self.log.entry(compacted));
         self.log.append(entries).await?;
         self.publish(EventKind::Compacted {
@@ -311,7 +319,11 @@ impl Session {
                     Message::Assistant { .. } => Role::Assistant,
                     Message::Result { .. } => Role::Tool,
                 };
-                Said::new(role, message.text())
+                if message.images().is_empty() {
+                    Said::new(role, message.text())
+                } else {
+                    Said::new(role, without_images(message.text()))
+                }
             })
             .collect();
         let conversation = config.prompt.formatter.conversation(&said);

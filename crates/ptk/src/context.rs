@@ -66,7 +66,7 @@ impl ContextUse {
             let part = match (&item.content, message) {
                 (Content::Reply(_), Message::Assistant { .. }) => &mut self.model,
                 (Content::Reply(_), _) => &mut self.results,
-                (Content::Summary(_), _) => &mut self.summary,
+                (Content::Summary { .. }, _) => &mut self.summary,
                 (Content::RanByHand(_), _) => &mut self.people,
                 (Content::Message(said), _) => match said.role {
                     Role::User => &mut self.people,

@@ -121,7 +121,7 @@ impl Session {
             },
             Err(error) => {
                 let failure = Failure {
-                    code: error.code().map(|code| code.to_string()),
+                    code: error.code().map(|_| error.name().to_owned()),
                     ..Failure::new(error.to_string())
                 };
                 entries.push(self.log.entry(failure.clone()));

@@ -67,6 +67,8 @@ pub(crate) struct TurnConfig {
     pub(crate) prompt: Arc<ToolPrompt>,
     pub(crate) sampling: Sampling,
     pub(crate) max_tokens: Option<u32>,
+    /// The number of the first item whose images are shown.
+    pub(crate) images_from: u64,
     /// The system prompt.
     pub(crate) system: Arc<str>,
     /// The system prompt of a model that is not to call tools.
@@ -200,6 +202,7 @@ impl Engine {
                 options.sampling
             },
             max_tokens,
+            images_from: 0,
             approach,
             rank,
             prompt: cached_prompt.tools,

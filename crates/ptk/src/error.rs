@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ptk_llm::LlmError;
+use ptk_llm::{LlmError, LlmErrorKind};
 use ptk_model::TeachError;
 use ptk_protocol::{ErrorCode, ExecutionError};
-use ptk_store::{SessionId, StoreError};
+use ptk_store::{IMAGES_NOT_TAKEN, SessionId, StoreError};
 
 /// Why a run ended without an answer. Every message says what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -82,7 +82,8 @@ impl RunError {
             Self::TimedOut(_) => "TIMED_OUT",
             Self::Stopped(_) => "STOPPED",
             Self::Dialect(_) => "DIALECT_NOT_TAUGHT",
-            Self::NoImages(_) => "IMAGES_NOT_TAKEN",
+            Self::NoImages(_) => IMAGES_NOT_TAKEN,
+            Self::Llm(error) if error.kind == LlmErrorKind::Images => IMAGES_NOT_TAKEN,
             Self::Store(_) => "STORE_FAILED",
             Self::Interleaved(_) => "SESSION_IN_USE",
             Self::NoTurn(_) => "NO_OPEN_TURN",

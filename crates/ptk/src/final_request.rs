@@ -45,32 +45,41 @@ pub(crate) fn messages(
     if config.prompt.tools.is_empty() {
         return messages;
     }
-    let (mut messages, images, request) = if config.prompt.is_native || is_retry {
+    if config.prompt.is_native || is_retry {
         let in_words = config.options.answer_schema.is_none();
         let request = if in_words { ORDINARY } else { FOR_JSON };
-        (messages, Vec::new(), request)
-    } else {
-        let (messages, images) = plain_conversation(renderer, transcript.items());
-        (messages, images, PLAIN)
-    };
+        let mut messages = messages;
+        messages.push(Message::user(format!("{request} {question}")));
+        return messages;
+    }
+    let (mut messages, images) = plain_conversation(renderer, transcript.items());
+    let text = format!("{PLAIN} {question}");
     // Small models repeat a question that comes first or stands alone.
-    messages.push(Message::User {
-        text: format!("{request} {question}"),
-        images,
+    messages.push(match images {
+        QuestionImages::Shown(images) => Message::User { text, images },
+        QuestionImages::LeftOut => Message::user(render::without_images(&text)),
     });
     messages
 }
 
+/// The images of the question of a turn.
+enum QuestionImages {
+    /// They are shown, if there are any.
+    Shown(Vec<Image>),
+    /// The model cannot see them.
+    LeftOut,
+}
+
 /// The conversation with plain results instead of calls, and without the
 /// question of this turn; and the images of that question.
-fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> (Vec<Message>, Vec<Image>) {
+fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> (Vec<Message>, QuestionImages) {
     let is_question =
         |item: &Item| matches!(&item.content, Content::Message(it) if it.role == Role::User);
     let question = items.iter().rposition(is_question).unwrap_or_default();
     let mut calls = HashSet::new();
     let mut results = HashSet::new();
     let mut messages = Vec::new();
-    let mut images = Vec::new();
+    let mut images = QuestionImages::Shown(Vec::new());
     for (at, item) in items.iter().enumerate() {
         match &item.content {
             Content::Reply(reply) if !reply.calls.is_empty() => {
@@ -84,7 +93,12 @@ fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> (Vec<Message>,
                 }
             }
             Content::Message(said) if at == question => {
-                images.extend_from_slice(renderer.said(said).images());
+                let shown = said.images.is_empty() || renderer.shows_images(item);
+                images = if shown {
+                    QuestionImages::Shown(said.images.clone())
+                } else {
+                    QuestionImages::LeftOut
+                };
             }
             // Advice about calling tools does not help to answer.
             Content::Rejected(_) => {}

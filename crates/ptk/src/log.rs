@@ -122,7 +122,7 @@ impl Log {
             let Some(first) = page.first() else { break };
             before = first.seq;
             for entry in page.into_iter().rev() {
-                bytes += entry.body.json().len();
+                bytes += entry.body.json().len() - entry.image_bytes();
                 if entry.body.kind() == "cleared" || bytes > MAX_REMEMBERED {
                     break 'pages;
                 }

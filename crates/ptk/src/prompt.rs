@@ -1,5 +1,7 @@
 //! Prompts of the user.
 
+use std::borrow::Cow;
+
 use ptk_protocol::{Image, Message};
 
 /// A prompt: a text, and images beside it.
@@ -18,7 +20,7 @@ use ptk_protocol::{Image, Message};
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// The images. A model that takes none refuses the prompt.
+    /// The images. The run fails if the model takes no images.
     pub images: Vec<Image>,
 }
 
@@ -44,5 +46,14 @@ impl Prompt {
             images: self.images,
             ..Message::user(self.text)
         }
+    }
+}
+
+/// A prompt as people are shown it: its text, and how many images are beside it.
+pub(crate) fn with_images(text: &str, images: usize) -> Cow<'_, str> {
+    match images {
+        0 => Cow::Borrowed(text),
+        1 => Cow::Owned(format!("{text}\n\n(1 image)")),
+        several => Cow::Owned(format!("{text}\n\n({several} images)")),
     }
 }

@@ -4,8 +4,8 @@
 use ptk_events::EventKind;
 use ptk_llm::{Completion, Constraint, LlmError, LlmErrorKind};
 use ptk_model::{Attempts, Finding, Remedy};
-use ptk_protocol::{ErrorCode, Reply};
-use ptk_store::Failure;
+use ptk_protocol::{ErrorCode, Reply, Role};
+use ptk_store::{Content, Failure, Item};
 use tokio::time::sleep;
 
 use crate::engine::TurnConfig;
@@ -22,6 +22,10 @@ pub(crate) struct Effort {
     pub(crate) refused: Option<RunError>,
     /// The constraint of the last request.
     pub(crate) constraint: Constraint,
+    /// The first constraint that was given up.
+    weakened: Option<Constraint>,
+    /// How many images were in the last request.
+    pub(crate) images: usize,
 }
 
 impl Effort {
@@ -32,6 +36,8 @@ impl Effort {
             available: None,
             refused: None,
             constraint: Constraint::None,
+            weakened: None,
+            images: 0,
         }
     }
 }
@@ -48,6 +54,22 @@ impl Session {
         effort: &mut Effort,
         error: LlmError,
     ) -> Result<(), RunError> {
+        let is_constrained = effort.constraint != Constraint::None;
+        // Whether it is about the images is known once there is no constraint.
+        let may_be_constraint = is_constrained && !error.is_about_images();
+        let error = if effort.images > 0 && !may_be_constraint {
+            error.with_images()
+        } else {
+            error
+        };
+        if error.kind == LlmErrorKind::Images {
+            if let Some(constraint) = effort.weakened.take() {
+                config.candidate.restore(constraint);
+            }
+            if self.leave_out_images(config, effort, &error).await? {
+                return Ok(());
+            }
+        }
         if let Some(window) = error.stated_window()
             && config.options.context_window.is_none()
             && config.budget.window.is_none_or(|known| window < known)
@@ -68,7 +90,8 @@ impl Session {
                 return Ok(());
             }
         }
-        if error.kind == LlmErrorKind::Rejected && effort.constraint != Constraint::None {
+        if error.kind == LlmErrorKind::Rejected && is_constrained {
+            effort.weakened.get_or_insert(effort.constraint);
             return self.loosen(config, effort.constraint, &error).await;
         }
         let models = &self.engine.models;
@@ -86,18 +109,20 @@ impl Session {
                 self.stop.unless(sleep(wait)).await
             }
             Remedy::Another(next) => {
+                let next = self.next_that_sees(config, effort, next)?;
                 let other = self.engine.name_of(next);
                 tracing::warn!(%error, other, "another model is asked");
                 self.begin_again(format!("{other} is asked instead: {error}"))
                     .await?;
-                self.turn_to(next, config, effort)
+                self.turn_to(next, config, effort).await
             }
             Remedy::None => Err(error.into()),
         }
     }
 
-    /// Asks another model from now on.
-    fn turn_to(
+    /// Asks another model from now on. If it cannot see the images of the
+    /// question, the user is told.
+    async fn turn_to(
         &mut self,
         next: usize,
         config: &TurnConfig,
@@ -105,7 +130,76 @@ impl Session {
     ) -> Result<(), RunError> {
         effort.available = None;
         effort.refused = None;
-        self.change(config.options.clone(), next)
+        effort.weakened = None;
+        self.change(config.options.clone(), next)?;
+        let config = self.learned().await?;
+        if self.asks_with_images() && !config.approach.can.takes_images {
+            let other = self.engine.name_of(next);
+            let message = format!("{other} takes no images, so it answers without seeing them.");
+            self.publish(EventKind::Note { message });
+        }
+        Ok(())
+    }
+
+    /// The rank of the model to ask instead: `next`, unless the question has
+    /// images and only another one takes them.
+    fn next_that_sees(
+        &self,
+        config: &TurnConfig,
+        effort: &Effort,
+        next: usize,
+    ) -> Result<usize, RunError> {
+        if !self.asks_with_images() {
+            return Ok(next);
+        }
+        let sees = |rank: usize| {
+            let config = self.engine.config_with(config.options.clone(), rank)?;
+            Ok::<_, RunError>(config.approach.can.takes_images)
+        };
+        if sees(next)? {
+            return Ok(next);
+        }
+        let models = &self.engine.models;
+        let seeing = effort
+            .attempts
+            .next_that(models, |rank| sees(rank).unwrap_or(false));
+        Ok(seeing.unwrap_or(next))
+    }
+
+    /// The item with the question of the turn.
+    fn question_item(&self) -> Option<&Item> {
+        let mut items = self.log.transcript.items().iter().rev();
+        items.find(|item| match &item.content {
+            Content::Message(message) => message.role == Role::User,
+            Content::Summary { images, .. } => !images.is_empty(),
+            _ => false,
+        })
+    }
+
+    /// Whether the question of the turn has images.
+    fn asks_with_images(&self) -> bool {
+        self.question_item().is_some_and(|item| images_of(item) > 0)
+    }
+
+    /// Asks the model again without the images of earlier turns, because its
+    /// server refused the request with them. Returns whether there were any.
+    async fn leave_out_images(
+        &mut self,
+        config: &TurnConfig,
+        effort: &Effort,
+        error: &LlmError,
+    ) -> Result<bool, RunError> {
+        let question = self.question_item();
+        let from = question.map_or(u64::MAX, |item| item.seq);
+        if effort.images <= question.map_or(0, images_of) || self.images_from >= from {
+            return Ok(false);
+        }
+        tracing::warn!(%error, "the model is asked again without earlier images");
+        self.images_from = from;
+        let again = "The model is asked again, without the images of earlier turns";
+        self.begin_again(format!("{again}: {error}")).await?;
+        self.change(config.options.clone(), config.rank)?;
+        Ok(true)
     }
 
     /// Turns to another model, which may have a larger window: the conversation
@@ -124,6 +218,7 @@ impl Session {
         let Remedy::Another(next) = effort.attempts.give_up(models, config.rank) else {
             return Err(error);
         };
+        let next = self.next_that_sees(config, effort, next)?;
         let other = self.engine.name_of(next);
         tracing::warn!(%error, other, "another model is asked");
         let reason = format!("{other} is asked instead: {error}");
@@ -131,7 +226,7 @@ impl Session {
         let entry = self.log.entry(Failure::new(&reason));
         self.log.append(vec![entry]).await?;
         self.publish(EventKind::MessageRestarted { reason });
-        self.turn_to(next, config, effort)
+        self.turn_to(next, config, effort).await
     }
 
     /// Checks whether the model was shown its tools at all, and how it calls
@@ -206,5 +301,14 @@ impl Session {
         self.tell_streamed(&Streamed::Restarted);
         self.publish(EventKind::MessageRestarted { reason });
         Ok(())
+    }
+}
+
+/// How many images a prompt has, or one that a summary repeats.
+fn images_of(item: &Item) -> usize {
+    match &item.content {
+        Content::Message(message) => message.images.len(),
+        Content::Summary { images, .. } => images.len(),
+        _ => 0,
     }
 }

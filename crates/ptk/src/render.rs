@@ -20,6 +20,8 @@ use crate::turn::is_fault;
 pub(crate) const LEFT_OUT: &str = "The beginning of this conversation was left out, to make room.";
 /// The notice in the place of images.
 const IMAGES_LEFT_OUT: &str = "(Images were attached here, which you cannot see.)";
+/// The text beside the images of a prompt that a summary repeats.
+const ASKED_WITH: &str = "(The images that were attached to this request.)";
 
 /// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
@@ -79,13 +81,15 @@ impl<'a> Renderer<'a> {
     /// together.
     pub(crate) fn item(&self, item: &Item) -> Vec<Message> {
         match &item.content {
-            Content::Message(message) => vec![self.said(message)],
+            Content::Message(message) => vec![self.message(message, self.shows_images(item))],
             Content::Reply(reply) => self.reply(reply),
             Content::Rejected(text) if self.config.prompt.form == Form::Prompt => {
                 vec![Message::tool(text)]
             }
             Content::Rejected(text) => vec![self.note(text)],
-            Content::Summary(text) => vec![self.note(&summary(text))],
+            Content::Summary { text, images } => {
+                self.summary(&summary(text), images, self.shows_images(item))
+            }
             Content::RanByHand(text) => {
                 // It quotes what a program has printed.
                 let text = self.config.prompt.formatter.break_marks(text);
@@ -105,12 +109,42 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Whether the images of an item are shown: the model takes images, and its
+    /// server did not refuse these.
+    pub(crate) fn shows_images(&self, item: &Item) -> bool {
+        self.config.approach.can.takes_images
+            && !item.is_refused
+            && item.seq >= self.config.images_from
+    }
+
+    /// Renders a summary, and the images of the prompt that it repeats.
+    fn summary(&self, text: &str, images: &[Image], shows_images: bool) -> Vec<Message> {
+        if images.is_empty() {
+            return vec![self.note(text)];
+        }
+        if !shows_images {
+            return vec![self.note(&without_images(text))];
+        }
+        let images = images.to_vec();
+        match self.note(text) {
+            Message::User { text, .. } => vec![Message::User { text, images }],
+            note => {
+                let text = ASKED_WITH.to_owned();
+                vec![note, Message::User { text, images }]
+            }
+        }
+    }
+
     /// Renders a message of the conversation.
     pub(crate) fn said(&self, message: &Said) -> Message {
+        self.message(message, self.config.approach.can.takes_images)
+    }
+
+    fn message(&self, message: &Said, shows_images: bool) -> Message {
         let text = message.content.clone();
         match message.role {
             Role::System => self.note(&text),
-            Role::User => self.prompt(text, &message.images),
+            Role::User => prompt(text, &message.images, shows_images),
             Role::Assistant => self.assistant(text, message.tool_calls.clone(), None),
             Role::Tool => match &message.tool_call_id {
                 Some(id) if self.config.prompt.is_native => Message::Result {
@@ -122,19 +156,6 @@ impl<'a> Renderer<'a> {
                 _ => Message::user(text),
             },
         }
-    }
-
-    /// Renders a message of the user. A model that takes no images is told that
-    /// there were some.
-    fn prompt(&self, text: String, images: &[Image]) -> Message {
-        if images.is_empty() {
-            return Message::user(text);
-        }
-        if self.config.approach.can.takes_images {
-            let images = images.to_vec();
-            return Message::User { text, images };
-        }
-        Message::user(format!("{text}\n\n{IMAGES_LEFT_OUT}"))
     }
 
     fn assistant(&self, text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
@@ -226,6 +247,24 @@ impl<'a> Renderer<'a> {
             .and_then(|results| results.cut(call, &limit));
         cut.map_or(text, |cut| told(&cut))
     }
+}
+
+/// Renders a message of the user. A model that is not shown its images is told
+/// that there were some.
+fn prompt(text: String, images: &[Image], shows_images: bool) -> Message {
+    if images.is_empty() {
+        return Message::user(text);
+    }
+    if shows_images {
+        let images = images.to_vec();
+        return Message::User { text, images };
+    }
+    Message::user(without_images(&text))
+}
+
+/// A text whose images are left out.
+pub(crate) fn without_images(text: &str) -> String {
+    format!("{text}\n\n{IMAGES_LEFT_OUT}")
 }
 
 fn summary(text: &str) -> String {

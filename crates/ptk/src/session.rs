@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::cut_results::CutResults;
 use crate::engine::{Engine, TurnConfig};
 use crate::log::{self, Log};
+use crate::prompt::with_images;
 use crate::render::Shown;
 use crate::stop::Stop;
 use crate::{Execution, Hooks, Prompt, ReplyKind, RunError, RunOptions, read};
@@ -39,6 +40,9 @@ pub struct Session {
     pub(crate) hooks: Hooks,
     /// When the turn was begun, or resumed.
     pub(crate) since: Instant,
+    /// The number of the first item whose images are shown: the server refused
+    /// those of earlier ones.
+    pub(crate) images_from: u64,
     /// The items that were rendered in this turn, by their numbers.
     pub(crate) shown: HashMap<u64, Arc<Shown>>,
     /// Results that were too long for the window.
@@ -94,6 +98,7 @@ impl Session {
             config: None,
             stop,
             since: Instant::now(),
+            images_from: 0,
             shown: HashMap::new(),
         }
     }
@@ -204,7 +209,7 @@ impl Session {
         self.configure_turn(options)?;
         let prompt = prompt.into();
         if !prompt.images.is_empty() {
-            self.check_images()?;
+            self.check_images().await?;
         }
         self.engine.tools.begin_turn();
         self.conversation.begin_turn();
@@ -216,7 +221,7 @@ impl Session {
             parent_id: parent,
             ..Correlation::of_request(RequestId::new())
         };
-        let text = prompt.text.clone();
+        let text = with_images(&prompt.text, prompt.images.len()).into_owned();
         entries.push(NewEntry::new(TurnBegan { settings }).of(&turn));
         entries.push(NewEntry::new(prompt.into_message()).of(&turn));
         self.log.append(entries).await?;
@@ -225,8 +230,8 @@ impl Session {
     }
 
     /// Fails if the model takes no images.
-    fn check_images(&mut self) -> Result<(), RunError> {
-        let config = self.config()?;
+    async fn check_images(&mut self) -> Result<(), RunError> {
+        let config = self.learned().await?;
         if config.approach.can.takes_images {
             return Ok(());
         }
@@ -261,6 +266,7 @@ impl Session {
     /// Sets the options of the turn.
     fn configure_turn(&mut self, options: RunOptions) -> Result<(), RunError> {
         self.stop = Stop::new(&options);
+        self.images_from = 0;
         self.shown.clear();
         self.config = Some(Arc::new(self.engine.config(options)?));
         Ok(())
@@ -269,7 +275,9 @@ impl Session {
     /// Switches to this model, asked as is best. All else stays.
     pub(crate) fn change(&mut self, options: RunOptions, rank: usize) -> Result<(), RunError> {
         self.shown.clear();
-        self.config = Some(Arc::new(self.engine.config_with(options, rank)?));
+        let mut config = self.engine.config_with(options, rank)?;
+        config.images_from = self.images_from;
+        self.config = Some(Arc::new(config));
         Ok(())
     }
 

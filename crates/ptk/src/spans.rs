@@ -188,7 +188,13 @@ fn message(message: &Message) -> Value {
     let text = json!({"type": "text", "content": message.text()});
     let (role, parts) = match message {
         Message::System(_) => ("system", vec![text]),
-        Message::User { .. } => ("user", vec![text]),
+        Message::User { images, .. } => {
+            // Their content would be far larger than any text.
+            let images = images.iter().map(|image| {
+                json!({"type": "blob", "modality": "image", "mime_type": image.media_type()})
+            });
+            ("user", images.chain([text]).collect())
+        }
         Message::Assistant { calls, .. } => {
             let calls = calls.iter().map(|call| {
                 json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.args})

@@ -2,7 +2,7 @@
 //! The model is asked to read the file first, once for each file.
 
 use ptk_events::EventKind;
-use ptk_protocol::Message;
+use ptk_protocol::{Message, Role};
 use ptk_sandbox::Kind;
 use ptk_store::{Content, Note};
 use ptk_tools::tools::{Glob, ListFiles};
@@ -10,6 +10,7 @@ use ptk_tools::{Effect, TypedTool as _};
 use serde_json::json;
 
 use crate::engine::TurnConfig;
+use crate::render::Renderer;
 use crate::turn::{ANSWER_AGAIN, UNREAD};
 use crate::{CallRecord, RunError, Session};
 
@@ -81,7 +82,7 @@ impl Session {
         }
         let paths = paths(&prompt.content).take(MAX_PATHS);
         let mut files = paths.filter_map(|path| self.file(path));
-        files.find(|file| !turn.told_unread.contains(file) && !self.is_known(file))
+        files.find(|file| !turn.told_unread.contains(file) && !self.is_known(config, file))
     }
 
     fn can_read(&self, config: &TurnConfig) -> bool {
@@ -101,9 +102,10 @@ impl Session {
         (kind == Kind::File).then(|| place.to_string())
     }
 
-    /// Whether a call or a system message of the conversation was about this
-    /// file.
-    fn is_known(&self, path: &str) -> bool {
+    /// Whether a call, a system message or a prompt with images that the model
+    /// was shown was about this file.
+    fn is_known(&self, config: &TurnConfig, path: &str) -> bool {
+        let renderer = Renderer::new(config);
         let mut items = self.log.transcript.items().iter();
         items.any(|item| match &item.content {
             Content::Reply(reply) => {
@@ -112,7 +114,9 @@ impl Session {
                     .any(|call| !lists_names(&call.name) && call.arguments.to_json().contains(path))
             }
             Content::Message(message) => {
-                message.role == ptk_protocol::Role::System && message.content.contains(path)
+                let shows = message.role == Role::System
+                    || !message.images.is_empty() && renderer.shows_images(item);
+                shows && message.content.contains(path)
             }
             Content::RanByHand(text) => text.contains(path),
             _ => false,

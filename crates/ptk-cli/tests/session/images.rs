@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use wiremock::matchers::{method, path};
+use wiremock::matchers::{body_string_contains, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::models::output;
@@ -59,6 +59,38 @@ async fn images_are_sent_beside_the_prompt_in_every_turn() {
     let id = session["id"].as_str().unwrap();
     let shown = scene.ptk(&["sessions", "show", id]).good().out;
     assert!(shown.contains("Images that were sent with it"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_goes_on_without_images_that_were_refused() {
+    let server = MockServer::start().await;
+    let refusal = json!({"error": {"message": "m1 is not a multimodal model"}});
+    Mock::given(method("POST"))
+        .and(body_string_contains("image_url"))
+        .respond_with(ResponseTemplate::new(400).set_body_json(refusal))
+        .mount(&server)
+        .await;
+    let answer = json!({"choices": [{"message": {"content": "Fine."}, "finish_reason": "stop"}]});
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(answer))
+        .mount(&server)
+        .await;
+    let scene = Scene::new(&[]);
+    fs::write(scene.path("dot.gif"), GIF).unwrap();
+    let address = format!("{}/v1", server.uri());
+    let run = async |args: &[&str]| {
+        let mut command = scene.command(args);
+        command
+            .args(["--provider", &address, "--model", "m1"])
+            .env_remove("PTK_PROVIDER");
+        output(command).await
+    };
+    let (code, _, err) = run(&["What is this?", "-f", "dot.gif"]).await;
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("m1 is not a multimodal model"), "{err}");
+    assert!(err.contains("leave the images out"), "{err}");
+    let (code, out, err) = run(&["Never mind.", "-c"]).await;
+    assert_eq!((code, out.trim()), (0, "Fine."), "{err}");
 }
 
 #[test]

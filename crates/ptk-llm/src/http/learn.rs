@@ -38,10 +38,10 @@ pub(super) async fn ask(
             _ => known.native_tools,
         },
         context_window: found.context_window.or(known.context_window),
+        takes_images: known.takes_images && found.takes_images.unwrap_or(true),
         ..known
     };
-    let has_said = found.native_tools.is_some() || found.context_window.is_some();
-    has_said.then_some(learned)
+    (found != Found::default()).then_some(learned)
 }
 
 /// The names of the server's models. Services that list them page by page are
@@ -78,10 +78,11 @@ pub fn is_for_embeddings(name: &str) -> bool {
     name.to_lowercase().contains("embed")
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Found {
     native_tools: Option<bool>,
     context_window: Option<u32>,
+    takes_images: Option<bool>,
 }
 
 /// The capabilities from Ollama's list, which old versions do not have. The
@@ -89,8 +90,10 @@ struct Found {
 /// configured.
 fn of_ollama(told: &Value) -> Found {
     let can = told.get("capabilities").and_then(Value::as_array);
+    let has = |capability: &str| can.map(|can| can.iter().any(|it| it == capability));
     Found {
-        native_tools: can.map(|can| can.iter().any(|it| it == "tools")),
+        native_tools: has("tools"),
+        takes_images: has("vision"),
         context_window: None,
     }
 }
@@ -114,6 +117,7 @@ fn of_list(list: &Value, model: &str) -> Found {
     Found {
         native_tools: takes.map(|takes| takes.iter().any(|it| it == "tools")),
         context_window: window.and_then(positive),
+        takes_images: None,
     }
 }
 
@@ -125,8 +129,10 @@ fn is_llama_cpp(list: &Value) -> bool {
 fn of_props(props: &Value) -> Found {
     let caps = props.pointer("/chat_template_caps/supports_tool_calls");
     let window = props.pointer("/default_generation_settings/n_ctx");
+    let vision = props.pointer("/modalities/vision");
     Found {
         native_tools: caps.and_then(Value::as_bool),
+        takes_images: vision.and_then(Value::as_bool),
         context_window: window.and_then(Value::as_u64).and_then(positive),
     }
 }

@@ -68,6 +68,40 @@ async fn each_api_gets_images_in_its_own_form() {
 }
 
 #[tokio::test]
+async fn servers_that_know_it_say_whether_their_model_takes_images() {
+    let llama_cpp = json!({"data": [{"id": "m", "owned_by": "llamacpp"}]});
+    let other = json!({"data": [{"id": "m", "max_model_len": 4096}]});
+    for (kind, answers, takes_images) in [
+        (
+            Kind::Ollama,
+            vec![json!({"capabilities": ["completion", "vision"]})],
+            true,
+        ),
+        (
+            Kind::Ollama,
+            vec![json!({"capabilities": ["completion", "tools"]})],
+            false,
+        ),
+        (
+            Kind::OpenAi,
+            vec![llama_cpp.clone(), json!({"modalities": {"vision": true}})],
+            true,
+        ),
+        (
+            Kind::OpenAi,
+            vec![llama_cpp, json!({"modalities": {"vision": false}})],
+            false,
+        ),
+        (Kind::OpenAi, vec![other], true),
+    ] {
+        let server = Server::new(answers.iter().map(Answer::json).collect());
+        let provider = server.provider(kind);
+        let learned = provider.learn(Some("m")).await.unwrap();
+        assert_eq!(learned.takes_images, takes_images, "{answers:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_model_that_continues_a_text_takes_none() {
     let server = Server::new(vec![Answer::json(&json!({}))]);
     let provider = server.provider(Kind::Completion);

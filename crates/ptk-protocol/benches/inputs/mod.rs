@@ -284,15 +284,33 @@ pub(crate) fn one_call(form: Form, bytes: usize) -> String {
     format!("{}\n\n{call}\n\n{behind}", before.trim_end())
 }
 
-/// A call that writes a source file: an escape about every 40 bytes.
-pub(crate) fn write_file(form: Form, bytes: usize) -> String {
+/// A source file.
+fn source(bytes: usize) -> String {
     let mut random = Random(2);
     let mut content = String::with_capacity(bytes + 64);
-    while content.len() < bytes.saturating_sub(bytes / 14) {
+    while content.len() < bytes {
         content.push_str(random.of(CODE));
         content.push_str(random.of(CODE).trim_start());
         content.push('\n');
     }
+    content
+}
+
+/// A call that writes a source file, in the tags of DeepSeek V3.2 and V4.
+pub(crate) fn write_file_in_dsml(bytes: usize) -> String {
+    let content = source(bytes.saturating_sub(300));
+    let tag = |name: &str, value: &str| {
+        format!("<｜DSML｜parameter name=\"{name}\" string=\"true\">{value}</｜DSML｜parameter>\n")
+    };
+    let (path, content) = (tag("path", "src/count.rs"), tag("content", &content));
+    format!(
+        "I'll write the file.\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"write_file\">\n{path}{content}</｜DSML｜invoke>\n</｜DSML｜tool_calls>\n"
+    )
+}
+
+/// A call that writes a source file: an escape about every 40 bytes.
+pub(crate) fn write_file(form: Form, bytes: usize) -> String {
+    let content = source(bytes.saturating_sub(bytes / 14));
     let args = json!({"path": "src/count.rs", "content": content}).to_string();
     format!(
         "I'll write the file.\n\n{}\n",

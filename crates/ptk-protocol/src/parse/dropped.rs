@@ -10,24 +10,34 @@ pub(super) const MAX_KEPT: usize = 4096;
 
 /// The last bytes that were dropped from the buffer.
 #[derive(Debug, Default)]
-pub(super) struct Dropped(String);
+pub(super) struct Dropped {
+    last: String,
+    /// Whether anything but white space was dropped, now or before.
+    has_words: bool,
+}
 
 impl Dropped {
     /// Adds what is dropped now.
     pub(super) fn push(&mut self, text: &str) {
+        self.has_words = self.has_words || !text.trim_start().is_empty();
         if text.len() >= MAX_KEPT {
-            self.0.clear();
-        } else if self.0.len() + text.len() > 2 * MAX_KEPT {
-            self.0 = last(&self.0, MAX_KEPT).to_owned();
+            self.last.clear();
+        } else if self.last.len() + text.len() > 2 * MAX_KEPT {
+            self.last = last(&self.last, MAX_KEPT).to_owned();
         }
-        self.0.push_str(last(text, MAX_KEPT));
+        self.last.push_str(last(text, MAX_KEPT));
+    }
+
+    /// Whether nothing but white space was ever dropped.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.has_words
     }
 
     /// The last `most` bytes of what was dropped and of the text that followed it.
     pub(super) fn before<'t>(&self, text: &'t str, most: usize) -> Cow<'t, str> {
         match most.checked_sub(text.len()) {
             None | Some(0) => Cow::Borrowed(last(text, most)),
-            Some(missing) => Cow::Owned(format!("{}{text}", last(&self.0, missing))),
+            Some(missing) => Cow::Owned(format!("{}{text}", last(&self.last, missing))),
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) enum Continues {
 
 /// The line at the parser's place.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// What the line starts with, white space left out, up to the length of
     /// the label and one more.
     head: [u8; LABEL.len() + 1],
@@ -103,6 +103,17 @@ impl Line {
             [Some('(' | '[' | '{'), _] | [Some(','), Some('}' | ']')] => Continues::Bracket,
             [Some(','), _] | [Some(':'), Some('"' | '\'')] => Continues::List,
             _ => Continues::Nothing,
+        }
+    }
+
+    /// Whether the text before this place is whole sentences, or their last one
+    /// announces what follows by a colon.
+    pub(super) fn ends_sentence(&self) -> bool {
+        let is_end = |c: char| ".!?:…。！？：".contains(c);
+        let is_closing = |c: char| "\"'”’»)]*_".contains(c);
+        match self.visible {
+            [None, _] => true,
+            [Some(last), before] => is_end(last) || is_closing(last) && before.is_some_and(is_end),
         }
     }
 

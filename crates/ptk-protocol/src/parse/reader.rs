@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::line::Line;
 use super::{Grammar, Refusal};
 use crate::dialects::CallKeys;
 use crate::{Arguments, Problem, ProblemCode, Span, SpanKind, Status, Toolset};
@@ -35,6 +36,8 @@ pub struct Input<'a> {
     pub sure: bool,
     /// Whether the construct stands between the marks of a section.
     pub in_section: bool,
+    /// The line that the construct stands on, up to it.
+    pub(crate) line: &'a Line,
     /// The keys of the dialect whose reader this is for.
     pub(crate) keys: &'a CallKeys,
     pub(crate) grammar: &'a Grammar,
@@ -107,6 +110,11 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn call_begins(&self, at: usize) -> Option<bool> {
         self.grammar.call_begins(self.from(at), self.end)
+    }
+
+    /// Whether the text before the construct ends a sentence, or there is none.
+    pub(crate) fn follows_sentence(&self) -> bool {
+        self.line.ends_sentence()
     }
 
     /// Whether the tool `name` declares a parameter `key`.

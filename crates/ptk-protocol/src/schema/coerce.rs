@@ -190,7 +190,7 @@ impl Coercer<'_> {
             return node;
         }
         // A list that cannot be read is not one of its items.
-        if matches!(&node, Node::String(text) if text.trim_start().starts_with('[')) {
+        if matches!(&node, Node::String(text) if is_unreadable_list(text)) {
             return node;
         }
         let known = self.log.len();
@@ -239,6 +239,47 @@ impl Coercer<'_> {
         let path = path.trim_start_matches('.').to_owned();
         self.log.push(Coercion { path, from, to });
     }
+}
+
+/// Whether a text that is not JSON was meant as a list: its bracket never
+/// closes, or it closes at the end, behind strings in quotes. A glob, a regular
+/// expression or a path may begin with a bracket as well.
+fn is_unreadable_list(text: &str) -> bool {
+    let Some(items) = text.trim().strip_prefix('[') else {
+        return false;
+    };
+    let has_strings = items.trim_start().starts_with(['"', '\'']);
+    closing_bracket(items).is_none_or(|end| has_strings && end + 1 == items.len())
+}
+
+/// Where the bracket closes that was opened before this text. Brackets in
+/// strings do not count; a string begins where an item does.
+fn closing_bracket(items: &str) -> Option<usize> {
+    let mut open = 1_usize;
+    let mut quote = None;
+    let mut begins_item = true;
+    let mut chars = items.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (c, quote) {
+            ('\\', Some(_)) => {
+                chars.next();
+            }
+            (c, Some(mark)) => quote = Some(mark).filter(|mark| *mark != c),
+            ('"' | '\'', None) if begins_item => quote = Some(c),
+            ('[', None) => open += 1,
+            (']', None) => {
+                open -= 1;
+                if open == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+        if quote.is_none() && !c.is_whitespace() {
+            begins_item = matches!(c, '[' | '{' | ',' | ':');
+        }
+    }
+    None
 }
 
 /// Reads the text, exactly, as one of the types allowed beside a string.

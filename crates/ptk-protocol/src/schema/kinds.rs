@@ -21,6 +21,7 @@ impl Kinds {
     pub(crate) const OBJECT: Self = Self(1 << 6);
     pub(crate) const ANY_NUMBER: Self = Self((1 << 2) | (1 << 3));
     pub(crate) const ARRAY_OR_NULL: Self = Self((1 << 5) | 1);
+    pub(crate) const ARRAY_OR_OBJECT: Self = Self((1 << 5) | (1 << 6));
     pub(crate) const ALL: Self = Self((1 << 7) - 1);
 
     pub(crate) const fn union(self, other: Self) -> Self {

@@ -14,8 +14,8 @@ pub use reply::{
     RequestBegan, Usage,
 };
 pub use session::{
-    Cleared, Compacted, Failure, Fork, MAX_TITLE, Note, SessionImported, SessionInfo, TurnBegan,
-    TurnEnded, TurnOutcome, ValueSet,
+    Cleared, Compacted, Failure, Fork, IMAGES_NOT_TAKEN, MAX_TITLE, Note, SessionImported,
+    SessionInfo, TurnBegan, TurnEnded, TurnOutcome, ValueSet,
 };
 
 use crate::Body;

@@ -2,7 +2,7 @@
 
 use ptk_events::CallId;
 use ptk_protocol::{Image, Message, Outcome, Reply, Role};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::call::{LoggedCall, LoggedProblem};
@@ -17,7 +17,11 @@ pub struct LoggedMessage {
     /// The text of the message.
     pub text: String,
     /// Images beside the text, as data URLs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "readable_images"
+    )]
     pub images: Vec<Image>,
     /// Calls that were made through a native tool API.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -25,6 +29,16 @@ pub struct LoggedMessage {
     /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
+}
+
+/// Reads images. One that cannot be read is left out: the message is worth more
+/// than its image.
+pub(super) fn readable_images<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Image>, D::Error> {
+    let urls = Vec::<Value>::deserialize(deserializer)?;
+    let images = urls.iter().filter_map(|url| Image::from_url(url.as_str()?));
+    Ok(images.collect())
 }
 
 impl From<Message> for LoggedMessage {

@@ -1,6 +1,6 @@
 //! Entries about a session and its turns.
 
-use ptk_protocol::{ErrorCode, ErrorType, ExecutionError};
+use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Image};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -8,6 +8,8 @@ use crate::SessionId;
 
 /// The most characters of a title.
 pub const MAX_TITLE: usize = 200;
+/// The code of turns that failed because their images were refused.
+pub const IMAGES_NOT_TAKEN: &str = "IMAGES_NOT_TAKEN";
 
 /// The workspace, model and other settings of a session. When some of them
 /// change, only those are written again.
@@ -185,6 +187,12 @@ impl TurnEnded {
             ..Self::new(TurnOutcome::Failed)
         }
     }
+
+    /// Whether the turn failed because the images of its request were refused.
+    #[must_use]
+    pub fn has_refused_images(&self) -> bool {
+        self.outcome == TurnOutcome::Failed && self.code.as_deref() == Some(IMAGES_NOT_TAKEN)
+    }
 }
 
 /// How a turn ended.
@@ -256,8 +264,26 @@ impl Note {
 pub struct Compacted {
     /// The text of the summary.
     pub text: String,
+    /// The images of the prompt that the summary repeats, as data URLs.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "super::reply::readable_images"
+    )]
+    pub images: Vec<Image>,
     /// The number of the last entry that it replaces.
     pub through: u64,
+}
+
+impl Compacted {
+    /// Creates a summary of everything up to an entry.
+    pub fn new(text: impl Into<String>, through: u64) -> Self {
+        Self {
+            text: text.into(),
+            images: Vec::new(),
+            through,
+        }
+    }
 }
 
 /// The conversation was cleared; the log keeps what was said.

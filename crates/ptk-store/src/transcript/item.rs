@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, RequestId};
-use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, Image, Message, ProblemCode, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 use super::Place;
@@ -21,6 +21,9 @@ pub struct Item {
     pub request_id: Option<RequestId>,
     /// The content of the item.
     pub content: Content,
+    /// Whether it is of a turn that failed before any reply because its images
+    /// were refused.
+    pub is_refused: bool,
 }
 
 /// The content of an item.
@@ -34,7 +37,12 @@ pub enum Content {
     /// A message to the model about a reply that could not be used.
     Rejected(String),
     /// A summary of the beginning of the conversation.
-    Summary(String),
+    Summary {
+        /// The text.
+        text: String,
+        /// The images of the prompt that it repeats.
+        images: Vec<Image>,
+    },
     /// What the model is told of a tool that a person has run by hand.
     RanByHand(String),
 }
@@ -99,6 +107,7 @@ impl Item {
             ts: entry.ts,
             request_id: entry.correlation.request_id,
             content,
+            is_refused: false,
         }
     }
 
@@ -107,7 +116,7 @@ impl Item {
             Content::Message(message) => messages.push(message.clone()),
             Content::Reply(reply) => reply.messages(written, messages),
             Content::Rejected(text) => messages.push(Message::tool(text.clone())),
-            Content::Summary(text) => messages.push(Message::system(format!(
+            Content::Summary { text, .. } => messages.push(Message::system(format!(
                 "Summary of the conversation so far:\n{text}"
             ))),
             Content::RanByHand(text) => messages.push(Message::user(text.clone())),

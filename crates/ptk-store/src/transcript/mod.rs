@@ -15,8 +15,8 @@ pub use item::{Call, CallState, Content, Item, ModelReply};
 pub use resume::{Window, resume};
 
 use crate::kind::{
-    CallBegan, CallEnded, HelperReplied, HelperTask, LoggedCall, ModelReplied, ReplyOutcome,
-    ReplyParsed,
+    CallBegan, CallEnded, Compacted, HelperReplied, HelperTask, LoggedCall, ModelReplied,
+    ReplyOutcome, ReplyParsed,
 };
 use crate::{Entry, EntryKind, NewEntry, SessionInfo};
 
@@ -271,7 +271,10 @@ impl Transcript {
                     step: Step::ToAsk,
                 });
             }
-            EntryKind::TurnEnded(_) => {
+            EntryKind::TurnEnded(ended) => {
+                if ended.has_refused_images() {
+                    self.refuse_images();
+                }
                 self.turn = None;
                 self.leave_reply();
             }
@@ -304,7 +307,8 @@ impl Transcript {
                 self.items.retain(|item| item.seq > through);
                 self.open.retain(|_, reply| *reply > through);
                 self.reply = self.reply.filter(|reply| *reply > through);
-                let mut summary = Item::new(entry, Content::Summary(compacted.text));
+                let Compacted { text, images, .. } = compacted;
+                let mut summary = Item::new(entry, Content::Summary { text, images });
                 summary.seq = through;
                 self.items.insert(0, summary);
             }
@@ -330,6 +334,23 @@ impl Transcript {
             | EntryKind::ReplyBroken(_)
             | EntryKind::CallCut(_) => {}
             EntryKind::Unknown(_) => self.passed_over += 1,
+        }
+    }
+
+    /// Marks the items of a turn whose images were refused, unless a model has
+    /// taken them before.
+    fn refuse_images(&mut self) {
+        let Some(request) = self.turn.and_then(|turn| turn.request) else {
+            return;
+        };
+        let of_turn = |item: &Item| item.request_id == Some(request);
+        let is_reply = |item: &Item| matches!(item.content, Content::Reply(_));
+        let mut items = self.items.iter();
+        if items.any(|item| of_turn(item) && is_reply(item)) {
+            return;
+        }
+        for item in self.items.iter_mut().filter(|item| of_turn(item)) {
+            item.is_refused = true;
         }
     }
 

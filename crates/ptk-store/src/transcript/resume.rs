@@ -8,6 +8,9 @@ use crate::{Entry, EntryKind, Overview, SessionId, Store, StoreError, Stretch};
 
 /// How many entries are read at once.
 const PAGE: usize = 200;
+/// No further turn is added after so many bytes of images. They are not counted
+/// as bytes of the [`Window`], as they take few tokens.
+const MAX_IMAGES: usize = 64 * 1024 * 1024;
 
 /// How much of a conversation is resumed: whole turns, the last one in any
 /// case, until one of the limits is reached. A conversation with more turns
@@ -17,7 +20,7 @@ const PAGE: usize = 200;
 pub struct Window {
     /// At most so many turns, and more than half as many.
     pub turns: usize,
-    /// No further turn is added after so many bytes.
+    /// No further turn is added after so many bytes, without images.
     pub bytes: usize,
 }
 
@@ -78,6 +81,7 @@ struct Tail {
     overview: Overview,
     entries: Vec<Entry>,
     bytes: usize,
+    image_bytes: usize,
     turns: usize,
     /// Entries up to this one are replaced by a summary.
     told: u64,
@@ -93,6 +97,7 @@ impl Tail {
             overview,
             entries: Vec::new(),
             bytes: 0,
+            image_bytes: 0,
             turns: 0,
             told: 0,
             is_complete: false,
@@ -115,7 +120,9 @@ impl Tail {
             self.entries.push(entry);
             return;
         }
-        self.bytes += entry.size();
+        let image_bytes = entry.image_bytes();
+        self.image_bytes += image_bytes;
+        self.bytes += entry.size() - image_bytes;
         match entry.body.kind() {
             "cleared" => self.is_complete = true,
             "compacted" if self.told == 0 => {
@@ -138,7 +145,10 @@ impl Tail {
     /// Counts a place where the conversation can begin.
     fn boundary(&mut self, seq: u64) {
         self.turns += 1;
-        if self.turns >= self.window.turns || self.bytes >= self.window.bytes {
+        if self.turns >= self.window.turns
+            || self.bytes >= self.window.bytes
+            || self.image_bytes >= MAX_IMAGES
+        {
             self.is_complete = true;
             self.is_whole = seq <= 1 || seq == self.told + 1;
         }

@@ -225,14 +225,7 @@ async fn markdown_can_be_read_by_people() {
         (ModelReplied::new("Milk.").into(), None),
         (Failure::new("The model is gone").into(), None),
         (TurnEnded::failed(&error).into(), None),
-        (
-            Compacted {
-                text: "Ada needs milk.".to_owned(),
-                through: 8,
-            }
-            .into(),
-            None,
-        ),
+        (Compacted::new("Ada needs milk.", 8).into(), None),
         (began("bash", "buy"), Some("c3")),
     ];
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use ptk_events::CallId;
-use ptk_protocol::{Message, Role, ToolCall, ToolResult};
+use ptk_events::{CallId, Correlation, RequestId};
+use ptk_protocol::{Image, Message, Role, ToolCall, ToolResult};
 use ptk_store::{
-    Call, CallState, Compacted, Content, EntryKind, LoggedCall, ModelReplied, NativeCall, NewEntry,
-    Next, ReplyOutcome, ReplyParsed, ReplyRejected, Transcript, TurnBegan, TurnEnded, TurnOutcome,
+    Call, CallState, Compacted, Content, Entry, EntryKind, IMAGES_NOT_TAKEN, LoggedCall,
+    ModelReplied, NativeCall, NewEntry, Next, ReplyOutcome, ReplyParsed, ReplyRejected, Transcript,
+    TurnBegan, TurnEnded, TurnOutcome,
 };
 use serde_json::json;
 
@@ -228,13 +229,53 @@ fn native_calls_are_told_as_such() {
 }
 
 #[test]
+fn an_image_that_cannot_be_read_is_missing_and_its_message_is_not() {
+    let image = Image::new(b"GIF89a").unwrap();
+    let json = json!({
+        "session": "s", "seq": 1, "ts": "2026-01-31T08:00:00.250Z", "kind": "message", "version": 1,
+        "body": {"role": "user", "text": "See", "images": ["data:image/gif;base64,[…]", image.to_url(), 5]},
+    });
+    let entry: Entry = serde_json::from_str(&json.to_string()).unwrap();
+    let EntryKind::Message(message) = entry.kind() else {
+        panic!("{:?}", entry.kind());
+    };
+    assert_eq!(
+        (message.text.as_str(), message.images),
+        ("See", vec![image])
+    );
+}
+
+#[test]
+fn a_turn_whose_images_were_refused_is_marked() {
+    for (code, has_reply, is_refused) in [
+        (IMAGES_NOT_TAKEN, false, true),
+        (IMAGES_NOT_TAKEN, true, false),
+        ("LLM_CALL_FAILED", false, false),
+    ] {
+        let of = Correlation::of_request(RequestId::new());
+        let mut log = turn("before");
+        log.push(NewEntry::new(TurnBegan::default()).of(&of));
+        log.push(NewEntry::new(Message::user("See")).of(&of));
+        log.push(NewEntry::new(asked(1)).of(&of));
+        if has_reply {
+            log.push(NewEntry::new(ModelReplied::new("I see")).of(&of));
+        }
+        let ended = TurnEnded {
+            code: Some(code.to_owned()),
+            ..TurnEnded::new(TurnOutcome::Failed)
+        };
+        log.push(NewEntry::new(ended).of(&of));
+        let transcript = fold(&log);
+        let refused = transcript.items().iter().filter(|item| item.is_refused);
+        assert_eq!(refused.count(), usize::from(is_refused), "{code}");
+    }
+}
+
+#[test]
 fn what_was_told_in_short_is_left_out() {
     let mut log = turn("first");
     log.extend(turn("second"));
-    let compacted = Compacted {
-        text: "They talked.".to_owned(),
-        through: 9,
-    };
+    let compacted = Compacted::new("They talked.", 9);
     log.push(NewEntry::new(compacted));
     log.extend(turn("third"));
     let transcript = fold(&log);

@@ -97,10 +97,7 @@ async fn a_fork_of_all_leaves_out_the_turn_that_is_open() {
 async fn a_fork_knows_the_summary_that_its_beginning_had() {
     for store in both(&Scene::new()) {
         session_of(&*store, 2).await;
-        let compacted = Compacted {
-            text: "They asked something.".to_owned(),
-            through: 10,
-        };
+        let compacted = Compacted::new("They asked something.", 10);
         let compacted = vec![NewEntry::new(compacted)];
         store.append(&id("s"), compacted).await.unwrap();
         store.append(&id("s"), turn("Question 3")).await.unwrap();

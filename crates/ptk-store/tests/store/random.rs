@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ptk_events::{CallId, Correlation, RequestId};
-use ptk_protocol::{ErrorType, Message, ToolCall, ToolResult};
+use ptk_protocol::{ErrorType, Image, Message, ToolCall, ToolResult};
 use ptk_store::{
     CallAllowed, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted, Entry, EntryKind,
     Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
@@ -170,8 +170,8 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         }
         .into(),
         Compacted {
-            text: "s".to_owned(),
-            through: 3,
+            images: Image::new(b"GIF89a").into_iter().collect(),
+            ..Compacted::new("s", 3)
         }
         .into(),
         Cleared {}.into(),
@@ -287,11 +287,10 @@ pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
                 attempt: 1,
             }
             .into(),
-            Deed::Compact(back) => Compacted {
-                text: "in short".to_owned(),
-                through: (number as u64 + 1).saturating_sub(u64::from(*back) + 1),
+            Deed::Compact(back) => {
+                let through = (number as u64 + 1).saturating_sub(u64::from(*back) + 1);
+                Compacted::new("in short", through).into()
             }
-            .into(),
             Deed::Clear => Cleared {}.into(),
             Deed::End => TurnEnded::new(TurnOutcome::Answered).into(),
             Deed::Note => Note::new("aside").into(),

@@ -1,7 +1,7 @@
 //! Conversations that are resumed from the end of their log.
 
 use proptest::prelude::*;
-use ptk_protocol::{Message, ToolResult};
+use ptk_protocol::{Image, Message, ToolResult};
 use ptk_store::{
     Compacted, MemoryStore, NewEntry, Next, Note, SessionInfo, Store, Transcript, TurnBegan,
     Window, resume,
@@ -56,6 +56,31 @@ async fn only_whole_turns_within_the_window_are_taken_up() {
     }
 }
 
+/// Images take few tokens, however many bytes they have.
+#[tokio::test]
+async fn images_do_not_fill_the_window() {
+    let store = MemoryStore::new();
+    let image = Image::new(&[&b"GIF89a"[..], &[7; 5000]].concat()).unwrap();
+    for number in 0..4 {
+        let mut entries = turn(&format!("Question {number}"));
+        let prompt = Message {
+            images: vec![image.clone(); 2],
+            ..Message::user("See")
+        };
+        entries.insert(1, NewEntry::new(prompt));
+        store.append(&id("s"), entries).await.unwrap();
+    }
+    let window = Window {
+        bytes: 20_000,
+        ..Window::default()
+    };
+    let transcript = resume(&store, &id("s"), window).await.unwrap().unwrap();
+    assert!(transcript.is_whole());
+    let kept = transcript.messages(text);
+    let images: usize = kept.iter().map(|message| message.images.len()).sum();
+    assert_eq!(images, 8);
+}
+
 /// Where it begins does not move with every turn.
 #[tokio::test]
 async fn a_long_conversation_begins_with_the_same_turn_for_a_while() {
@@ -90,10 +115,7 @@ async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
     ]);
     log.extend((1..=3).map(|iteration| NewEntry::new(asked(iteration))));
     log.extend((0..1000).map(|number| NewEntry::new(Note::new(number.to_string()))));
-    let compacted = Compacted {
-        text: "Much was done.".to_owned(),
-        through: log.len() as u64,
-    };
+    let compacted = Compacted::new("Much was done.", log.len() as u64);
     log.push(NewEntry::new(compacted));
     log.push(NewEntry::new(asked(4)));
     store.append(&id("s"), log).await.unwrap();

@@ -173,7 +173,8 @@ pub(crate) type Picture = BTreeMap<PathBuf, Seen>;
 pub(crate) enum Seen {
     Folder(u32),
     Link(PathBuf),
-    File(u32, Option<Vec<u8>>, (i64, i64)),
+    /// The content of a file, or its length where the caller may not read it.
+    File(u32, Result<Vec<u8>, u64>, (i64, i64)),
     Other,
 }
 
@@ -198,7 +199,8 @@ fn add(root: &Path, folder: &Path, picture: &mut Picture) {
             Seen::Link(fs::read_link(&path).unwrap())
         } else if metadata.is_file() {
             let time = (metadata.mtime(), metadata.mtime_nsec());
-            Seen::File(mode, fs::read(&path).ok(), time)
+            let content = fs::read(&path).map_err(|_| metadata.len());
+            Seen::File(mode, content, time)
         } else {
             Seen::Other
         };

@@ -9,6 +9,7 @@ use ptk_store::{
 use serde_json::Value;
 
 use super::{CallState, Conversation, ItemKind, Notice, Standing, Tone};
+use crate::prompt::with_images;
 use crate::turn::is_fault;
 
 impl Conversation {
@@ -99,7 +100,7 @@ impl Conversation {
 
     fn message(&mut self, message: &LoggedMessage) {
         match message.role {
-            Role::User => self.prompt(&message.text),
+            Role::User => self.prompt(&with_images(&message.text, message.images.len())),
             Role::Assistant => self.say("", &message.text, Standing::Said),
             // Not for users.
             _ => {}

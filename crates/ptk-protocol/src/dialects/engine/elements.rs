@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::json_marks::is_tool_name;
 use super::tags::{decode, trim_lines};
-use crate::schema::{Schema, allows_string, coerce_text};
+use crate::schema::{Kinds, Schema, allows_string, coerce_text};
 
 /// How deep elements are read.
 const MAX_DEPTH: usize = 16;
@@ -61,12 +61,13 @@ impl Elements<'_> {
     }
 
     /// Whether elements count where a text is allowed, too: tags with a prefix of
-    /// the family's own are no text, if the schema allows more than that.
+    /// the family's own are no text, if the schema allows a list or an object.
     pub(crate) fn may_replace_text(self, schema: Schema<'_>) -> bool {
         let schema = schema.resolved();
-        let branches = schema.branches("anyOf").chain(schema.branches("oneOf"));
-        let has_others = branches.count() > 1 || schema.items().is_some() || is_object(schema);
-        !self.prefix.is_empty() && has_others
+        let has_parts = |branch| Kinds::of_schema(branch).allows(Kinds::ARRAY_OR_OBJECT);
+        let mut branches = schema.branches("anyOf").chain(schema.branches("oneOf"));
+        !self.prefix.is_empty()
+            && (schema.items().is_some() || is_object(schema) || branches.any(has_parts))
     }
 
     fn maybe(self, raw: &str, schema: Option<Schema<'_>>, depth: usize) -> ElementsJson {

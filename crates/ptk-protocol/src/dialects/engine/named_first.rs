@@ -30,16 +30,18 @@ impl NamedFirst {
         }
     }
 
-    /// Whether the JSON ends on its line, which ends at `line_end`, and a mark or
-    /// the capital letter of another sentence stands behind it: prose about the
-    /// form goes on in its own sentence.
+    /// Whether the JSON ends on its line, which ends at `line_end`, and a mark
+    /// stands behind it, or it stands between two sentences: prose about the form
+    /// begins before it or goes on behind it.
     fn ends_sentence(&self, input: &Input<'_>, line_end: usize) -> bool {
         let Scan::Done(end) = Scanner::new(self.at).scan(input.slice(0..line_end)) else {
             return false;
         };
         let next = input.skip_space(end);
         let is_capital = next > end && input.from(next).starts_with(char::is_uppercase);
-        is_capital || input.is_silent(next) || input.is_marked(next) == Some(true)
+        is_capital && input.follows_sentence()
+            || input.is_silent(next)
+            || input.is_marked(next) == Some(true)
     }
 }
 

@@ -12,6 +12,8 @@ use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_a
 
 /// The longest name of a tool.
 const MAX_NAME: usize = 256;
+/// The longest comment behind a call.
+const MAX_COMMENT: usize = 4096;
 
 const NO_CALL: &str = "What stands here between the marks is not a call; \
                        write each as name(argument=value)";
@@ -66,9 +68,10 @@ enum CallListState {
     Between {
         comma: bool,
     },
-    /// A comment starts at this offset.
+    /// A comment starts at this offset, behind a call or behind its comma.
     Comment {
         at: usize,
+        comma: bool,
     },
     /// At this offset stands neither a call nor the end of the list.
     Other {
@@ -269,7 +272,9 @@ impl PythonCalls {
                 self.note(ProblemCode::MissingCloser, at..at);
                 self.go(CallListState::After)
             }
-            Some('#') if !self.marks.close.is_empty() => self.go(CallListState::Comment { at }),
+            Some('#') if !self.marks.close.is_empty() => {
+                self.go(CallListState::Comment { at, comma })
+            }
             Some(_) => self.go(CallListState::Other { at }),
         }
     }
@@ -287,17 +292,49 @@ impl PythonCalls {
         found
     }
 
-    /// Passes over a comment behind a call, up to the end of its line or the
-    /// closing mark.
-    fn comment(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
-        let close = match self.closing_mark(input, at) {
-            CloseAt::More => return Some(Step::More),
-            CloseAt::None => return self.list_stays_open(out),
-            CloseAt::Finding(close) => close,
+    /// Passes over a comment, up to the end of its line or the closing mark.
+    fn comment(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        at: usize,
+        comma: bool,
+    ) -> Option<Step> {
+        let rest = input.from(at);
+        let window = rest.get(..floor(rest, MAX_COMMENT)).unwrap_or("");
+        let newline = window.find('\n');
+        let line = window.get(..newline.unwrap_or(window.len())).unwrap_or("");
+        let marks = self.marks.close.iter();
+        let close = marks.filter_map(|mark| line.find(mark.as_str())).min();
+        let Some(length) = close.or(newline) else {
+            if !input.end && rest.len() < MAX_COMMENT {
+                return Some(Step::More);
+            }
+            return self.list_stays_open(out);
         };
-        let line = input.slice(at..close).find('\n');
-        self.at = line.map_or(close, |line| at + line);
-        self.go(CallListState::Between { comma: false })
+        let comment = line.get(..length).unwrap_or("");
+        if input
+            .stops
+            .iter()
+            .any(|stop| comment.contains(stop.as_str()))
+        {
+            return self.list_stays_open(out);
+        }
+        for (mark, _) in comment.match_indices(['<', '[']) {
+            match input.is_marked(at + mark) {
+                None if !input.end => return Some(Step::More),
+                Some(false) if !input.is_silent(at + mark) => {}
+                _ => return self.list_stays_open(out),
+            }
+        }
+        self.at = at + length;
+        if close.is_none() {
+            return self.go(CallListState::Between { comma });
+        }
+        if self.is_list {
+            self.note(ProblemCode::MissingCloser, self.at..self.at);
+        }
+        self.go(CallListState::After)
     }
 
     /// Handles something else where a call or the end of the list should be. Up
@@ -418,7 +455,7 @@ impl Reader for PythonCalls {
                 CallListState::Name => self.name(input, out),
                 CallListState::Call => self.call(input, out),
                 CallListState::Between { comma } => self.between(input, comma),
-                CallListState::Comment { at } => self.comment(input, out, at),
+                CallListState::Comment { at, comma } => self.comment(input, out, at, comma),
                 CallListState::Other { at } => self.other(input, out, at),
                 CallListState::After => Some(self.after(input, out)),
                 CallListState::Botched(fault) => Some(self.botched(input, out, fault)),

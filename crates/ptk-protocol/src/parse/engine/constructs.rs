@@ -78,6 +78,7 @@ impl Work<'_, '_, '_> {
 
     pub(super) fn reading(&mut self, mut reading: Box<OpenConstruct>) -> bool {
         let text = self.text;
+        let line = self.machine.line;
         let dialect = self.grammar.dialect(reading.dialect);
         let input = Input {
             text: text.from(reading.start),
@@ -86,6 +87,7 @@ impl Work<'_, '_, '_> {
             stops: &reading.stops,
             sure: self.grammar.expects(reading.dialect) && reading.is_in_prose(),
             in_section: self.machine.sections > 0,
+            line: &line,
             keys: dialect.map_or(&NO_KEYS, |dialect| dialect.keys()),
             grammar: self.grammar,
         };

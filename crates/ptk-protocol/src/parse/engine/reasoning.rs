@@ -50,7 +50,8 @@ impl Work<'_, '_, '_> {
         // The model repeats the mark with which the prompt ends.
         if tag == OPENED_BY_PROMPT
             && let Some(opened) = meaning.reasoning
-            && text.slice(&(0..start)).trim().is_empty()
+            && self.machine.dropped.is_blank()
+            && text.slice(&(0..start)).trim_start().is_empty()
         {
             self.tell(SpanKind::Reasoning, start);
             self.mark(start..end);

@@ -50,12 +50,21 @@ fn close_start(close: &str) -> Option<&str> {
     close.get(..close.rfind(TOKEN_BAR)? + TOKEN_BAR.len_utf8())
 }
 
-/// The value before a misspelt closing tag at its end: one that begins as the
-/// right one does, with a model's own token, which no text has.
-fn misspelt_close<'t>(raw: &'t str, close: &str) -> Option<&'t str> {
+/// Where a misspelt closing tag may begin at the end of a value: it begins as
+/// the right one does, with a model's own token, which no text has. Only the
+/// last bytes are searched, as that is done with every chunk of the value.
+fn misspelt_start(raw: &str, close: &str) -> Option<usize> {
     let start = close_start(close)?;
-    let at = raw.rfind(start)?;
-    let name = raw.get(at + start.len()..)?.trim_end().strip_suffix('>')?;
+    let visible = raw.trim_end();
+    let from = floor(visible, visible.len().saturating_sub(MAX_NAME));
+    Some(from + visible.get(from..)?.rfind(start)?)
+}
+
+/// The value before a misspelt closing tag at its end.
+fn misspelt_close<'t>(raw: &'t str, close: &str) -> Option<&'t str> {
+    let at = misspelt_start(raw, close)?;
+    let tag = raw.get(at..)?.strip_prefix(close_start(close)?)?;
+    let name = tag.trim_end().strip_suffix('>')?;
     let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     is_name.then(|| raw.get(..at)).flatten()
 }
@@ -200,12 +209,8 @@ impl TagReader {
         let known = value.nest.ended.map_or(at, |ended| ended.at);
         let raw = input.slice(value.start..known);
         if !self.may_be_elements(raw) {
-            let sure = close_start(&value.close).and_then(|start| raw.rfind(start));
-            self.grow(
-                input,
-                out,
-                value.start..value.start + sure.unwrap_or(raw.len()),
-            );
+            let sure = misspelt_start(raw, &value.close).unwrap_or(raw.len());
+            self.grow(input, out, value.start..value.start + sure);
         }
         self.wait(TaggedState::TagValue(value))
     }
