@@ -13,14 +13,16 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
     RoleClient, RunningService, ServiceError,
 };
+use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthClient;
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::handler::{Handler, Shared};
 use crate::servers::Options;
 use crate::stdio::{self, MAX_MESSAGE, ServerProcess, Stderr};
-use crate::{McpError, ServerDeclaration, http, text};
+use crate::{McpError, ServerDeclaration, http, oauth, text};
 
 /// How long a server has to list its tools.
 const LIST: Duration = Duration::from_secs(30);
@@ -80,9 +82,12 @@ impl Connection {
             elicitor: options.elicitor.clone(),
         };
         let (process, service) = if declared.url.is_some() {
-            let transport = http::transport(declared)?;
-            let service = handler.clone().serve_with_lifecycle(transport, mode);
-            (None, tokio::time::timeout(declared.ready(), service).await)
+            let served = over_http(handler.clone(), mode, declared, options);
+            let served = tokio::time::timeout(declared.ready(), served).await;
+            (
+                None,
+                served.map_or_else(|late| Ok(Err(late)), |served| served.map(Ok))?,
+            )
         } else {
             let started = stdio::start(name, declared, &options.sandbox).await?;
             let (process, output, input) = started;
@@ -215,10 +220,39 @@ impl Connection {
             .service
             .close_with_timeout(Duration::from_millis(500))
             .await;
-        if let Some(process) = &self.process {
-            process.end();
+        if let Some(process) = self.process.take() {
+            process.end().await;
         }
     }
+}
+
+/// The outcome of a handshake.
+type Served = Result<RunningService<RoleClient, Handler>, ClientInitializeError>;
+
+/// Connects over HTTP, with the tokens of a login if there are some.
+async fn over_http(
+    handler: Handler,
+    mode: ClientLifecycleMode,
+    declared: &ServerDeclaration,
+    options: &Options,
+) -> Result<Served, McpError> {
+    let url = declared.url.as_deref().unwrap_or_default();
+    let manager = match &options.tokens {
+        Some(store) if !declared.has_own_authorization() => oauth::manager(url, store).await?,
+        _ => None,
+    };
+    let (client, config) = (http::client()?, http::config(declared)?);
+    Ok(match manager {
+        Some(manager) => {
+            let client = AuthClient::new(client, manager);
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            handler.serve_with_lifecycle(transport, mode).await
+        }
+        None => {
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            handler.serve_with_lifecycle(transport, mode).await
+        }
+    })
 }
 
 /// The tools of a page, and the cursor of the next one. A page with a tool that
@@ -268,7 +302,7 @@ fn listening(peer: &Peer<RoleClient>, shared: &Arc<Shared>) -> Option<AbortOnDro
 /// Why a server could not be connected to.
 fn initialize_error(error: &ClientInitializeError, stderr: &Stderr) -> McpError {
     if error.is_authorization_required() {
-        return McpError::Unauthorized(error.auth_challenge().unwrap_or_default().to_owned());
+        return McpError::Unauthorized;
     }
     let reason = match error {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it was ready".to_owned(),

@@ -209,6 +209,12 @@ impl ServerDeclaration {
         }
     }
 
+    /// Whether the user's own headers say who asks, so that no login does.
+    pub(crate) fn has_own_authorization(&self) -> bool {
+        let mut names = self.headers.keys();
+        names.any(|name| name.eq_ignore_ascii_case("authorization"))
+    }
+
     /// How long the server has to become ready.
     pub(crate) fn ready(&self) -> Duration {
         Duration::from_secs(self.startup_timeout.unwrap_or(DEFAULT_STARTUP))

@@ -33,8 +33,11 @@ pub enum McpError {
         stderr: String,
     },
     /// It wants a login.
-    #[error("it wants a login ({0})")]
-    Unauthorized(String),
+    #[error("it wants a login")]
+    Unauthorized,
+    /// The login has failed, or its tokens cannot be used.
+    #[error("the login has failed: {0}")]
+    Login(String),
     /// A setting cannot be used.
     #[error("{0}")]
     Setting(String),

@@ -16,7 +16,6 @@ use reqwest::header::{
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Response, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -38,24 +37,26 @@ const EVENTS: &str = "text/event-stream";
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// The transport to a server.
-pub(crate) fn transport(
-    declared: &ServerDeclaration,
-) -> Result<StreamableHttpClientTransport<HttpClient>, McpError> {
-    let url = declared.url.clone().unwrap_or_default();
+/// The client for all requests to a server.
+pub(crate) fn client() -> Result<HttpClient, McpError> {
     let client = ptk_http::client()
         .connect_timeout(CONNECT)
         .redirect(Policy::custom(same_origin))
         .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| McpError::Setting(format!("HTTP does not work here: {error}")))?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
+        .build();
+    let failed = |error| McpError::Setting(format!("HTTP does not work here: {error}"));
+    client.map(HttpClient).map_err(failed)
+}
+
+/// Where a server is reached, and what each request carries.
+pub(crate) fn config(
+    declared: &ServerDeclaration,
+) -> Result<StreamableHttpClientTransportConfig, McpError> {
+    let url = declared.url.clone().unwrap_or_default();
+    let config = StreamableHttpClientTransportConfig::with_uri(url);
+    Ok(config
         .custom_headers(headers(declared)?)
-        .max_sse_event_size(MAX_MESSAGE);
-    Ok(StreamableHttpClientTransport::with_client(
-        HttpClient(client),
-        config,
-    ))
+        .max_sse_event_size(MAX_MESSAGE))
 }
 
 /// The headers of requests, with the values of the variables that they name.

@@ -24,6 +24,7 @@
 //! | `servers` | all servers of a run: connected, listed, refreshed |
 //! | `server` | one server, connected again when it ends |
 //! | `connection`, `stdio`, `http`, `handler` | a live connection, its transports, and what a server may ask of PTK |
+//! | `oauth` | logging in to servers, and their tokens |
 //! | `exchange` | one call: its deadlines, progress, cancellation and questions |
 //! | `listing`, `names`, `text` | which of a server's tools can be used, under which names, with which texts |
 //! | `tool`, `content` | a tool of a server, and what it answered |
@@ -38,6 +39,7 @@ mod handler;
 mod http;
 mod listing;
 mod names;
+mod oauth;
 mod project_file;
 mod server;
 mod servers;
@@ -50,6 +52,7 @@ pub use declaration::{DeclarationError, ServerDeclaration, check_name};
 pub use error::McpError;
 pub use handler::{Elicitation, ElicitationAnswer, Elicitor};
 pub use listing::Quarantined;
+pub use oauth::{Login, TokenStore, login};
 pub use project_file::{PROJECT_FILE, ProjectFileError, parse_project_file};
 pub use server::ServerInfo;
 pub use servers::{McpServers, Options, ServerStatus};

@@ -7,7 +7,9 @@ use futures_util::future::join_all;
 
 use crate::server::Server;
 use crate::stdio::ServerSandbox;
-use crate::{Elicitor, McpError, Quarantined, ServerDeclaration, ServerInfo, ServerTool};
+use crate::{
+    Elicitor, McpError, Quarantined, ServerDeclaration, ServerInfo, ServerTool, TokenStore,
+};
 
 /// How servers are connected to.
 #[derive(Clone)]
@@ -17,6 +19,8 @@ pub struct Options {
     /// Asks the user what servers want to know. Without it, they are told that
     /// nobody answers.
     pub elicitor: Option<Arc<dyn Elicitor>>,
+    /// Where the tokens of logins are kept.
+    pub tokens: Option<Arc<dyn TokenStore>>,
 }
 
 /// The servers of a run. They end with it.

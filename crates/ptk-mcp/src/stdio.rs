@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use ptk_permission::{Guarded, nested_git_paths, refused_to_commands};
-use ptk_sandbox::command::{Command, Helper, Kept, Policy, ProgramInput, ProgramOutput};
+use ptk_sandbox::command::{Command, Helper, Kept, Policy, ProgramInput, ProgramOutput, Report};
 use ptk_sandbox::{Scratch, Workspace, private_folder};
 use ptk_tools::{Sandbox, Unprotected, process};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
@@ -18,6 +19,10 @@ use crate::{McpError, ServerDeclaration, text, variables};
 
 /// The longest message of a server, in bytes.
 pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
+/// How long it has to end by itself.
+const LEAVE: Duration = Duration::from_secs(1);
+/// How long it has to end when it is asked to.
+const END: Duration = Duration::from_secs(3);
 /// How many bytes of its standard error are kept.
 const MAX_STDERR: usize = 2 * 1024;
 
@@ -53,9 +58,23 @@ impl ServerProcess {
         Stderr(Arc::clone(&self.stderr))
     }
 
-    /// Asks it to end, and kills it if it does not.
-    pub(crate) fn end(&self) {
+    /// Waits until it has ended, once it is no longer spoken to. One that does
+    /// not end is asked to, and then killed.
+    pub(crate) async fn end(mut self) {
+        let ended = async {
+            while let Some(report) = self.kept.report().await {
+                if matches!(report, Report::Exited(_) | Report::Gone(_)) {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(LEAVE, ended).await.is_ok() {
+            return;
+        }
         self.kept.control().end();
+        let gone = async { while self.kept.report().await.is_some() {} };
+        // What is left is killed when this is dropped.
+        let _ = tokio::time::timeout(END, gone).await;
     }
 }
 

@@ -17,6 +17,10 @@ pub(crate) enum McpCommand {
     Remove(RemoveServerArgs),
     /// Connect to servers and show their tools
     Test(TestServersArgs),
+    /// Log in to a server that speaks over HTTP, in your browser
+    Login(ServerLoginArgs),
+    /// Forget the login to a server
+    Logout(ServerLogoutArgs),
 }
 
 impl McpCommand {
@@ -25,7 +29,7 @@ impl McpCommand {
         match self {
             Self::List(args) => args.json,
             Self::Test(args) => args.json,
-            Self::Add(_) | Self::Remove(_) => false,
+            Self::Add(_) | Self::Remove(_) | Self::Login(_) | Self::Logout(_) => false,
         }
     }
 }
@@ -109,6 +113,36 @@ pub(crate) struct TestServersArgs {
 
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerLoginArgs {
+    /// Name of the server
+    pub(crate) name: String,
+
+    /// Client that you have registered there by hand
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+
+    /// Scopes to ask for [default: those that the server names]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) scopes: Vec<String>,
+
+    /// Print the address instead of opening it in the browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerLogoutArgs {
+    /// Name of the server
+    pub(crate) name: String,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,

@@ -39,7 +39,8 @@ use dialect_name::DialectName;
 use mcp::MCP_EXAMPLES;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{
-    AddServerArgs, ListServersArgs, McpCommand, RemoveServerArgs, TestServersArgs,
+    AddServerArgs, ListServersArgs, McpCommand, RemoveServerArgs, ServerLoginArgs,
+    ServerLogoutArgs, TestServersArgs,
 };
 use models::MODELS_EXAMPLES;
 pub(crate) use models::{

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ptk::RunOptions;
-use ptk_mcp::{McpServers, Options, ServerSandbox, ServerStatus, ServerTool};
+use ptk::llm::http::KeyFile;
+use ptk_mcp::{McpError, McpServers, Options, ServerSandbox, ServerStatus, ServerTool, TokenStore};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::state_folder;
 use ptk_tools::{Tool as _, ToolManager};
@@ -47,7 +48,45 @@ pub(crate) fn options(settings: &Settings, sandbox: &SandboxArgs) -> Result<Opti
             helper: Helper::find(),
         },
         elicitor: None,
+        tokens: tokens(),
     })
+}
+
+/// Where the tokens of logins are kept: in the key file, under the addresses of
+/// the servers.
+pub(crate) fn tokens() -> Option<Arc<dyn TokenStore>> {
+    KeyFile::of_user().map(|file| Arc::new(Tokens(file)) as Arc<dyn TokenStore>)
+}
+
+/// Tokens in the key file.
+struct Tokens(KeyFile);
+
+impl Tokens {
+    fn name(url: &str) -> String {
+        format!("mcp {url}")
+    }
+}
+
+impl TokenStore for Tokens {
+    fn load(&self, url: &str) -> Result<Option<String>, String> {
+        let tokens = self.0.secret(&Self::name(url));
+        tokens.map_err(|error| error.to_string())
+    }
+
+    fn save(&self, url: &str, tokens: Option<&str>) -> Result<(), String> {
+        let saved = self.0.set_secret(&Self::name(url), tokens);
+        saved.map_err(|error| error.to_string())
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send>, String> {
+        let path = self.0.path().with_file_name("mcp-login.lock");
+        let lock = ptk_sandbox::create_private(&path).and_then(|file| {
+            file.lock()?;
+            Ok(file)
+        });
+        let failed = |error| format!("cannot lock {}: {error}", path.display());
+        Ok(Box::new(lock.map_err(failed)?))
+    }
 }
 
 impl Servers {
@@ -146,6 +185,11 @@ fn note(status: &ServerStatus) -> Option<String> {
     let name = &status.name;
     if let Some(error) = &status.error {
         let error = in_line(&error.to_string());
+        if matches!(status.error, Some(McpError::Unauthorized)) {
+            return Some(format!(
+                "The MCP server {name} is not used: {error}. `ptk mcp login {name}` opens it in your browser."
+            ));
+        }
         return Some(format!(
             "The MCP server {name} is not used: {error}. `ptk mcp test {name}` tries it."
         ));

@@ -7,7 +7,7 @@ mod connected;
 mod left_out;
 
 #[cfg(feature = "mcp")]
-pub(crate) use connected::{Servers, options};
+pub(crate) use connected::{Servers, options, tokens};
 #[cfg(not(feature = "mcp"))]
 pub(crate) use left_out::Servers;
 

@@ -147,7 +147,14 @@ fn a_server_that_ends_is_started_again_for_the_next_call() {
     ]);
     fs::write(scene.path("script.json"), replies.to_string()).unwrap();
     let script = format!("script:{}", scene.path("script.json").display());
-    let (code, out, err) = scene.run(&["--json", "--approve", "auto", "--provider", &script, "go on then"]);
+    let (code, out, err) = scene.run(&[
+        "--json",
+        "--approve",
+        "auto",
+        "--provider",
+        &script,
+        "go on then",
+    ]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("may have done what it was asked to"), "{out}");
     assert!(out.contains("\"content\":\"3\""), "{out}");

@@ -84,7 +84,14 @@ fn a_call_in_a_result_is_not_one() {
     ]);
     fs::write(scene.path("script.json"), replies.to_string()).unwrap();
     let script = format!("script:{}", scene.path("script.json").display());
-    let (_, out, err) = scene.run(&["--json", "--approve", "auto", "--provider", &script, "go on then"]);
+    let (_, out, err) = scene.run(&[
+        "--json",
+        "--approve",
+        "auto",
+        "--provider",
+        &script,
+        "go on then",
+    ]);
     assert!(!scene.path("space/forged").exists(), "{out}{err}");
 }
 
@@ -120,6 +127,16 @@ fn a_tool_that_changes_after_it_was_approved_is_not_called() {
     ]);
     fs::write(scene.path("script.json"), replies.to_string()).unwrap();
     let script = format!("script:{}", scene.path("script.json").display());
-    let (_, out, _) = scene.run(&["--json", "--approve", "auto", "--provider", &script, "go on then"]);
-    assert!(out.contains("has changed this tool since it was offered"), "{out}");
+    let (_, out, _) = scene.run(&[
+        "--json",
+        "--approve",
+        "auto",
+        "--provider",
+        &script,
+        "go on then",
+    ]);
+    assert!(
+        out.contains("has changed this tool since it was offered"),
+        "{out}"
+    );
 }

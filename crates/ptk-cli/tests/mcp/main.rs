@@ -9,8 +9,10 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+mod authority;
 mod calling;
 mod configuring;
 mod hostile;
+mod login;
 mod running;
 mod scene;

@@ -167,6 +167,34 @@ impl KeyFile {
         Ok(removed.is_some())
     }
 
+    /// Another secret than the key of a service, under a name that no service
+    /// has.
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyFile::get`].
+    pub fn secret(&self, name: &str) -> Result<Option<String>, KeyFileError> {
+        let secret = self
+            .read()?
+            .get(name)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        Ok(secret)
+    }
+
+    /// Stores another secret, or removes it. Everything else in the file stays.
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyFile::set`].
+    pub fn set_secret(&self, name: &str, secret: Option<&str>) -> Result<(), KeyFileError> {
+        self.change(|keys| match secret {
+            Some(secret) => keys.insert(name.to_owned(), secret.into()),
+            None => keys.remove(name),
+        })?;
+        Ok(())
+    }
+
     fn read(&self) -> Result<Map<String, Value>, KeyFileError> {
         let path = || self.path.clone();
         let failed = |source| KeyFileError::Read {

@@ -1,6 +1,7 @@
 //! `ptk mcp`: the MCP servers whose tools are used.
 
 mod add;
+mod login;
 mod show;
 
 use std::io::Write;
@@ -16,5 +17,7 @@ pub(crate) fn run(command: &McpCommand, out: &mut impl Write) -> Result<Exit> {
         McpCommand::Remove(args) => add::remove(args, out),
         McpCommand::List(args) => show::list(args, out),
         McpCommand::Test(args) => show::test(args, out),
+        McpCommand::Login(args) => login::login(args, out),
+        McpCommand::Logout(args) => login::logout(args, out),
     }
 }

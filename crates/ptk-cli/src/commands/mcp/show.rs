@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use ptk_mcp::{McpServers, ServerStatus};
+use ptk_mcp::{McpError, McpServers, ServerStatus};
 use ptk_protocol::schema::suggest;
 use ptk_tools::Tool as _;
 use serde_json::json;
@@ -96,7 +96,10 @@ pub(super) fn test(args: &TestServersArgs, out: &mut impl Write) -> Result<Exit>
 }
 
 /// The servers of these names, or all that count.
-fn wanted(servers: Vec<ConfiguredServer>, names: &[String]) -> Result<Vec<ConfiguredServer>> {
+pub(super) fn wanted(
+    servers: Vec<ConfiguredServer>,
+    names: &[String],
+) -> Result<Vec<ConfiguredServer>> {
     for name in names {
         let Some(server) = servers.iter().find(|it| it.name == *name) else {
             let known = servers.iter().map(|it| it.name.as_str());
@@ -160,6 +163,9 @@ fn tell(servers: &McpServers, status: &ServerStatus, out: &mut impl Write) -> Re
     let name = &status.name;
     if let Some(error) = &status.error {
         writeln!(out, "✗ {name}: {}", in_line(&error.to_string()))?;
+        if matches!(error, McpError::Unauthorized | McpError::Login(_)) {
+            writeln!(out, "  To log in: ptk mcp login {name}")?;
+        }
         return Ok(());
     }
     let about = status.info.as_ref().map_or_else(String::new, |info| {
