@@ -114,6 +114,7 @@ fn seconds(grammar: &Grammar, text: &str) -> f64 {
 }
 
 #[test]
+#[ignore = "measures CPU time: scripts/long-checks streams"]
 fn a_long_call_takes_time_in_proportion_to_its_length_in_every_dialect() {
     let registry = Registry::builtin();
     for dialect in registry.all() {
