@@ -377,12 +377,15 @@ impl<'a> WorkspaceContext<'a> {
             );
             return Err(exit::wrong_usage(format!("unknown tool `{name}`; {near}")));
         }
-        let is_chosen = |name: &str| match chosen {
-            Some(chosen) => chosen.iter().any(|it| it == name),
-            None => {
-                let mut added = self.tools.declared.iter().chain(&self.tools.of_servers);
-                tools::DEFAULT.contains(&name) || added.any(|it| it == name)
-            }
+        let is_added = |name: &str| {
+            let mut added = self.tools.declared.iter().chain(&self.tools.of_servers);
+            tools::DEFAULT.contains(&name) || added.any(|it| it == name)
+        };
+        let is_chosen = |name: &str| {
+            chosen.map_or_else(
+                || is_added(name),
+                |chosen| chosen.iter().any(|it| it == name),
+            )
         };
         let is_offered =
             |name: &&str| is_chosen(name) || tools::belongs_to(name).is_some_and(is_chosen);

@@ -60,13 +60,11 @@ impl Settings {
     /// Reads the file of `--config` or `PTK_CONFIG`, or else the workspace's
     /// `ptk.toml`, if there is one.
     pub(crate) fn read(args: &ConfigArgs) -> Result<Self> {
-        let (file, origin) = match named(args) {
-            Some(path) => (ConfigFile::read(path)?, Origin::Named),
-            None => {
-                let file = of_workspace(args)?;
-                let file = file.with_project(&workspace_folder(args))?;
-                (file, Origin::Workspace)
-            }
+        let (file, origin) = if let Some(path) = named(args) {
+            (ConfigFile::read(path)?, Origin::Named)
+        } else {
+            let file = of_workspace(args)?.with_project(&workspace_folder(args))?;
+            (file, Origin::Workspace)
         };
         Ok(Self {
             folder: workspace_folder(args),

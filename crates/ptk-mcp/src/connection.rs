@@ -242,16 +242,13 @@ async fn over_http(
         _ => None,
     };
     let (client, config) = (http::client()?, http::config(declared)?);
-    Ok(match manager {
-        Some(manager) => {
-            let client = AuthClient::new(client, manager);
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            handler.serve_with_lifecycle(transport, mode).await
-        }
-        None => {
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            handler.serve_with_lifecycle(transport, mode).await
-        }
+    Ok(if let Some(manager) = manager {
+        let client = AuthClient::new(client, manager);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        handler.serve_with_lifecycle(transport, mode).await
+    } else {
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        handler.serve_with_lifecycle(transport, mode).await
     })
 }
 

@@ -95,8 +95,8 @@ impl Part {
                 Self::Other(part)
             }
             "resource_link" => {
-                let names = ["uri", "name", "title", "description", "mimeType"];
-                let named = names.iter().filter_map(|name| {
+                let fields = ["uri", "name", "title", "description", "mimeType"];
+                let named = fields.iter().filter_map(|name| {
                     let word = word(block, name);
                     (!word.is_empty()).then(|| ((*name).to_owned(), json!(word)))
                 });
@@ -113,18 +113,17 @@ impl Part {
 
 /// A part that is not text: kept whole, under a handle.
 fn kept(kind: &str, media_type: &str, data: Option<&str>, outputs: &Outputs) -> Value {
-    let mut part = json!({"type": kind, "media_type": media_type});
-    let told = match data.map(|data| STANDARD.decode(data)) {
-        Some(Ok(bytes)) => {
-            part["bytes"] = json!(bytes.len());
-            keep(&bytes, outputs).map(|handle| ("handle", handle))
-        }
-        _ => Ok(("note", "its data cannot be read".to_owned())),
+    let part =
+        |name: &str, value: Value| json!({"type": kind, "media_type": media_type, name: value});
+    let Some(Ok(bytes)) = data.map(|data| STANDARD.decode(data)) else {
+        return part("note", json!("its data cannot be read"));
     };
-    let (name, value) =
-        told.unwrap_or_else(|error| ("note", format!("it cannot be kept: {error}")));
-    part[name] = json!(value);
-    part
+    match keep(&bytes, outputs) {
+        Ok(handle) => {
+            json!({"type": kind, "media_type": media_type, "bytes": bytes.len(), "handle": handle})
+        }
+        Err(error) => part("note", json!(format!("it cannot be kept: {error}"))),
+    }
 }
 
 fn keep(bytes: &[u8], outputs: &Outputs) -> std::io::Result<String> {

@@ -88,7 +88,11 @@ pub struct ServerDeclaration {
     pub disabled: bool,
 }
 
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference to the field"
+)]
 fn is_sandboxed(sandbox: &Option<bool>) -> bool {
     sandbox.unwrap_or(true)
 }

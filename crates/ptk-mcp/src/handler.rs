@@ -123,7 +123,7 @@ impl Watch {
     /// something.
     pub(crate) async fn stirred(&mut self) {
         if self.stirred.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -108,18 +108,28 @@ pub(crate) async fn manager(
         store: Arc::clone(store),
         url: url.to_owned(),
     };
-    if tokens.load().await.map_err(failed)?.is_none() {
+    if tokens
+        .load()
+        .await
+        .map_err(|error| failed(&error))?
+        .is_none()
+    {
         return Ok(None);
     }
     let mut manager = new_manager(url).await?;
     manager.set_credential_store(tokens);
-    let is_usable = manager.initialize_from_store().await.map_err(failed)?;
+    let is_usable = manager
+        .initialize_from_store()
+        .await
+        .map_err(|error| failed(&error))?;
     Ok(is_usable.then_some(manager))
 }
 
 async fn new_manager(url: &str) -> Result<AuthorizationManager, McpError> {
     ptk_http::choose_cryptography();
-    AuthorizationManager::new(url).await.map_err(failed)
+    AuthorizationManager::new(url)
+        .await
+        .map_err(|error| failed(&error))
 }
 
 /// How a user logs in.
@@ -155,7 +165,10 @@ pub async fn login(
         store,
         url: url.clone(),
     });
-    let found = manager.resolve_metadata().await.map_err(failed)?;
+    let found = manager
+        .resolve_metadata()
+        .await
+        .map_err(|error| failed(&error))?;
     manager.set_metadata(found.metadata);
     let mut request = AuthorizationRequest::new(format!("http://127.0.0.1:{port}{CALLBACK}"))
         .with_client_name("PTK");
@@ -166,14 +179,14 @@ pub async fn login(
         request = request.with_scopes(login.scopes.iter().cloned());
     }
     let session = AuthorizationSession::new(manager, request).await;
-    let session = session.map_err(|(_, error)| failed(error))?;
+    let session = session.map_err(|(_, error)| failed(&error))?;
     (login.open)(session.get_authorization_url());
     let returned = tokio::time::timeout(PATIENCE, returned(&listener)).await;
     let (target, mut browser) = returned.map_err(|_| McpError::TimedOut(PATIENCE))?;
     let done = session
         .handle_callback_url(&format!("http://127.0.0.1:{port}{target}"))
         .await
-        .map_err(failed);
+        .map_err(|error| failed(&error));
     let told = match &done {
         Ok(_) => "You are logged in. You can close this page.",
         Err(_) => "The login has failed. The terminal says why.",
@@ -233,6 +246,6 @@ fn page(text: &str) -> String {
     answer
 }
 
-fn failed(error: AuthError) -> McpError {
+fn failed(error: &AuthError) -> McpError {
     McpError::Login(in_line(&error.to_string(), MAX_ERROR))
 }

@@ -57,7 +57,7 @@ impl McpServers {
         let servers = Self {
             servers: servers.collect(),
         };
-        let statuses = join_all(servers.servers.iter().map(|it| status(it))).await;
+        let statuses = join_all(servers.servers.iter().map(status)).await;
         (servers, statuses)
     }
 

@@ -117,7 +117,16 @@ impl Host {
         let typed = Typed::default();
         let servers = Arc::new(handle.servers(&args, &settings).await?);
         let agent = build(
-            &args, &settings, &handle, &screen, &asking, &typed, None, &servers,
+            &args,
+            &settings,
+            &handle,
+            None,
+            &Surroundings {
+                screen: &screen,
+                asking: &asking,
+                typed: &typed,
+                servers: &servers,
+            },
         )?;
         let events = agent.ptk.tools().bus().subscribe(Filter::all());
         Ok(Self {
@@ -140,6 +149,15 @@ impl Host {
 
     pub(crate) fn tools(&self) -> &ToolManager {
         self.agent.ptk.tools()
+    }
+
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            screen: &self.screen,
+            asking: &self.asking,
+            typed: &self.typed,
+            servers: &self.servers,
+        }
     }
 
     pub(crate) fn store(&self) -> &SqliteStore {
@@ -188,16 +206,7 @@ impl Host {
             settings,
             given: 0,
         };
-        let agent = build(
-            &args,
-            &self.settings,
-            &handle,
-            &self.screen,
-            &self.asking,
-            &self.typed,
-            tools,
-            &self.servers,
-        )?;
+        let agent = build(&args, &self.settings, &handle, tools, &self.surroundings())?;
         self.agent = agent;
         self.args = args;
         self.handle = handle;
@@ -216,16 +225,7 @@ impl Host {
         };
         // With what the user has trusted and allowed since.
         let settings = Arc::new(Settings::read(&args.config)?);
-        let agent = build(
-            &args,
-            &settings,
-            &handle,
-            &self.screen,
-            &self.asking,
-            &self.typed,
-            None,
-            &self.servers,
-        )?;
+        let agent = build(&args, &settings, &handle, None, &self.surroundings())?;
         self.handle.store.release(&self.handle.id).await?;
         self.events = agent.ptk.tools().bus().subscribe(Filter::all());
         self.agent = agent;
@@ -451,16 +451,27 @@ impl Host {
     }
 }
 
+/// What an agent of a chat is built with, whatever its session.
+struct Surroundings<'a> {
+    screen: &'a Screen,
+    asking: &'a QuestionTarget,
+    typed: &'a Typed,
+    servers: &'a Servers,
+}
+
 fn build(
     args: &AgentArgs,
     settings: &Settings,
     handle: &SessionHandle,
-    screen: &Screen,
-    asking: &QuestionTarget,
-    typed: &Typed,
     tools: Option<ToolManager>,
-    servers: &Servers,
+    around: &Surroundings<'_>,
 ) -> Result<Agent> {
+    let Surroundings {
+        screen,
+        asking,
+        typed,
+        servers,
+    } = *around;
     let who = |workspace: PathBuf, note: Option<String>| -> Arc<dyn Approver> {
         match asking {
             QuestionTarget::Desk(questions) => {

@@ -118,12 +118,12 @@ impl Servers {
         let options = options(settings, sandbox)?;
         let connecting = McpServers::connect(declarations, &options);
         tokio::pin!(connecting);
-        let (servers, statuses) = match tokio::time::timeout(TOLD, &mut connecting).await {
-            Ok(connected) => connected,
-            Err(_) => {
-                exit::note(&told);
-                connecting.await
-            }
+        let soon = tokio::time::timeout(TOLD, &mut connecting).await;
+        let (servers, statuses) = if let Ok(connected) = soon {
+            connected
+        } else {
+            exit::note(&told);
+            connecting.await
         };
         Ok(Self { servers, statuses })
     }

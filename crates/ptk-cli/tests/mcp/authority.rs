@@ -165,29 +165,21 @@ async fn authorize(State(state): State<Shared>, uri: Uri) -> Redirect {
 async fn token(State(state): State<Shared>, form: String) -> Response {
     let asked = values(&form);
     let mut state = state.lock().unwrap();
-    match asked["grant_type"].as_str() {
-        "authorization_code" => {
-            let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(asked["code_verifier"].as_bytes()));
-            let challenge = state.codes.remove(&asked["code"]);
-            if challenge.as_deref() != Some(hash.as_str()) {
-                return (
-                    StatusCode::BAD_REQUEST,
-                    Json(json!({"error": "invalid_grant"})),
-                )
-                    .into_response();
-            }
+    let refused = (
+        StatusCode::BAD_REQUEST,
+        Json(json!({"error": "invalid_grant"})),
+    );
+    if asked["grant_type"] == "authorization_code" {
+        let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(asked["code_verifier"].as_bytes()));
+        if state.codes.remove(&asked["code"]) != Some(hash) {
+            return refused.into_response();
         }
-        _ => {
-            let last = format!("refresh-{}", state.given);
-            if asked.get("refresh_token") != Some(&last) {
-                return (
-                    StatusCode::BAD_REQUEST,
-                    Json(json!({"error": "invalid_grant"})),
-                )
-                    .into_response();
-            }
-            state.refreshed += 1;
+    } else {
+        let last = format!("refresh-{}", state.given);
+        if asked.get("refresh_token") != Some(&last) {
+            return refused.into_response();
         }
+        state.refreshed += 1;
     }
     state.given += 1;
     let access = format!("access-{}", state.given);

@@ -21,13 +21,15 @@ impl Scene {
     pub(crate) fn configured(mode: &str, settings: &str) -> Self {
         let scene = Self::empty();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp");
-        let (server, count) = (script.join("server.py"), scene.path("server/count"));
+        // What JSON quotes, TOML reads.
+        let quoted = |path: PathBuf| Value::from(path.to_str().unwrap()).to_string();
+        let (server, count) = (
+            quoted(script.join("server.py")),
+            quoted(scene.path("server/count")),
+        );
+        let (script, own) = (quoted(script), quoted(scene.path("server")));
         scene.write_config(&format!(
-            "[mcp.servers.test]\ncommand = [\"python3\", {:?}, {mode:?}, {:?}]\nread = [{:?}]\nwrite = [{:?}]\n{settings}\n",
-            server,
-            count,
-            script,
-            scene.path("server"),
+            "[mcp.servers.test]\ncommand = [\"python3\", {server}, {mode:?}, {count}]\nread = [{script}]\nwrite = [{own}]\n{settings}\n",
         ));
         scene
     }

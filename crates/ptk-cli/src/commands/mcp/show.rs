@@ -126,9 +126,9 @@ pub(super) fn wanted(
     };
     let mut servers: Vec<_> = servers.into_iter().filter(is_wanted).collect();
     // Who names a server wants to test it.
-    servers
-        .iter_mut()
-        .for_each(|it| it.declared.disabled = false);
+    for server in &mut servers {
+        server.declared.disabled = false;
+    }
     Ok(servers)
 }
 
