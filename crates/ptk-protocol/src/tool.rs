@@ -181,9 +181,9 @@ impl Toolset {
         }
         let ToolsetInner { tools, by_name } = &*self.inner;
         let rank_at = |&position: &usize| tools.get(position).map(|tool| rank(&tool.spec.name));
-        let place = match by_name.binary_search_by_key(&Some(rank(&spec.name)), rank_at) {
-            Ok(_) => return Err(ToolsetError::Duplicate { name: spec.name }),
-            Err(place) => place,
+        let known = by_name.binary_search_by_key(&Some(rank(&spec.name)), rank_at);
+        let Err(place) = known else {
+            return Err(ToolsetError::Duplicate { name: spec.name });
         };
         let mut inner = ToolsetInner::clone(&self.inner);
         inner.by_name.insert(place, inner.tools.len());
