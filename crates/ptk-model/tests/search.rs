@@ -1,6 +1,11 @@
 //! Searching for tools: which ones fit a query, what the prompt says of them,
 //! and when they are deferred.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow it inside tests, but not in the functions that tests share"
+)]
+
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 

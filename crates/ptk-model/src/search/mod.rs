@@ -114,11 +114,11 @@ impl DeferredTools {
         self.search.as_ref().is_some_and(|spec| spec.name == name)
     }
 
-    /// The name for a search among these tools, unless they have all of the
-    /// names that it can have.
+    /// The name for a search, unless all of those that it can have are taken by
+    /// other tools.
     #[must_use]
-    pub fn search_name(tools: &Toolset) -> Option<&'static str> {
-        NAMES.into_iter().find(|name| !tools.contains(name))
+    pub fn search_name(is_taken: impl Fn(&str) -> bool) -> Option<&'static str> {
+        NAMES.into_iter().find(|name| !is_taken(name))
     }
 
     /// The list of the tools, for the prompt. Names and descriptions come from

@@ -69,7 +69,7 @@ impl DeferPolicy<'_> {
         if deferred.is_empty() {
             return None;
         }
-        let name = DeferredTools::search_name(tools)?;
+        let name = DeferredTools::search_name(|name| tools.contains(name))?;
         let window = u64::from(self.window.unwrap_or(ASSUMED_WINDOW));
         let cost = |tools: &Toolset| self.tokens.count(&defined(tools));
         let is_wanted = self.when == DeferTools::Always
