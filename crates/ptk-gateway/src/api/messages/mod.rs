@@ -38,7 +38,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
 /// is streamed.
 fn read(call: &Call) -> Result<(ChatRequest, SearchTool, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
-    let search = SearchTool::of(Fields::of(&call.body)?.raw("tools").map(RawValue::get));
+    let search = SearchTool::of(fields.peek("tools").map(RawValue::get));
     let streams = fields.read("stream")?.unwrap_or(false);
     let max_tokens: u32 = fields.need("max_tokens")?;
     if max_tokens == 0 {

@@ -163,7 +163,7 @@ struct Item {
 }
 
 /// Parses a conversation.
-fn tell(talk: &mut Talk, tools: &mut Tools, raw: &RawValue) -> Result<(), Failure> {
+fn tell(talk: &mut Talk, tools: &mut Tools<'_>, raw: &RawValue) -> Result<(), Failure> {
     if raw.get().starts_with('"') {
         talk.user(fields::read("input", raw)?);
         return Ok(());
@@ -180,7 +180,7 @@ fn tell(talk: &mut Talk, tools: &mut Tools, raw: &RawValue) -> Result<(), Failur
 
 impl Item {
     /// Adds the item to a conversation.
-    fn tell(self, at: usize, talk: &mut Talk, tools: &mut Tools) -> Result<(), Failure> {
+    fn tell(self, at: usize, talk: &mut Talk, tools: &mut Tools<'_>) -> Result<(), Failure> {
         let invalid =
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
         match self.kind.as_str() {

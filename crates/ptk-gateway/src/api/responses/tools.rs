@@ -1,6 +1,7 @@
 //! The tools of the responses API: functions and tools that take a text, alone
 //! or in namespaces, and the search for those that are deferred.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ const SEARCH_ABOUT: &str = "Search for tools whose definitions are not shown. Th
 
 /// The tools of a request, those among its items included.
 #[derive(Default)]
-pub(super) struct Tools {
+pub(super) struct Tools<'r> {
     /// Each with whether its schema is enforced.
     all: Vec<(ToolSpec, bool)>,
     /// Those that are to be searched for.
@@ -35,8 +36,9 @@ pub(super) struct Tools {
     search: Option<Search>,
     pub(super) names: ToolNames,
     pub(super) notes: Vec<Note>,
-    /// The text that all of it was read from.
-    text: String,
+    /// The text of the tools of the request, and of those among its items.
+    text: &'r str,
+    more: String,
 }
 
 /// The search for deferred tools.
@@ -83,14 +85,14 @@ struct ToolField {
     execution: Option<String>,
 }
 
-impl Tools {
+impl<'r> Tools<'r> {
     /// Reads the tools of a request.
-    pub(super) fn read(raw: Option<&RawValue>) -> Result<Self, Failure> {
+    pub(super) fn read(raw: Option<&'r RawValue>) -> Result<Self, Failure> {
         let mut tools = Self::default();
         let Some(raw) = raw else {
             return Ok(tools);
         };
-        raw.get().clone_into(&mut tools.text);
+        tools.text = raw.get();
         let fields: Vec<ToolField> = fields::read("tools", raw)?;
         for (at, field) in fields.into_iter().enumerate() {
             tools.take(&format!("tools[{at}]"), field, None, None)?;
@@ -101,7 +103,7 @@ impl Tools {
     /// Adds the tools of an item, which are known from there on, and returns
     /// their names.
     pub(super) fn load(&mut self, at: &str, raw: &RawValue) -> Result<Vec<String>, Failure> {
-        self.text.push_str(raw.get());
+        self.more.push_str(raw.get());
         let fields: Vec<ToolField> = fields::read(at, raw)?;
         let mut names = Vec::new();
         for field in fields {
@@ -113,7 +115,7 @@ impl Tools {
 
     /// Adds the tools of an item, which count as those of the request.
     pub(super) fn add(&mut self, at: &str, raw: &RawValue) -> Result<(), Failure> {
-        self.text.push_str(raw.get());
+        self.more.push_str(raw.get());
         for field in fields::read::<Vec<ToolField>>(at, raw)? {
             self.take(at, field, None, Some(&mut Vec::new()))?;
         }
@@ -222,7 +224,12 @@ impl Tools {
             None => deferred.clear(),
         }
         deferred.append(&mut self.loaded);
-        gateway.offers.get("responses", &self.text, || {
+        let text = if self.more.is_empty() {
+            Cow::Borrowed(self.text)
+        } else {
+            Cow::Owned(format!("{}{}", self.text, self.more))
+        };
+        gateway.offers.get("responses", &text, || {
             Offer::new(tools)?.deferring(&deferred, found_by)
         })
     }

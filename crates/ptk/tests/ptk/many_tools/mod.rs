@@ -239,7 +239,7 @@ async fn a_tool_can_be_called_without_a_search() {
 #[tokio::test]
 async fn a_misspelt_name_gets_a_suggestion() {
     let many = Many::new();
-    let wrong = call("github_create_isue", &json!({}));
+    let wrong = call("githubCreateIssue", &json!({}));
     let model = written(&[wrong, "Sorry.".to_owned()]);
     many.ptk(&model).run("Report it").await.unwrap();
     let after = shown(&model.requests()[1]);
