@@ -13,7 +13,7 @@ use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
 use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
 use ptk::tools::{Approver, ToolManager, tools};
-use ptk::{CallPolicy, Compaction, PROTOCOL_RETRIES, Ptk, RunOptions, SmallModel};
+use ptk::{CallPolicy, Compaction, DeferTools, PROTOCOL_RETRIES, Ptk, RunOptions, SmallModel};
 use ptk_permission::Mode;
 use ptk_protocol::Toolset;
 use ptk_protocol::format::DefinitionStyle;
@@ -87,7 +87,7 @@ impl SessionHandle {
     /// named, or all of them.
     pub(crate) async fn servers(&self, args: &AgentArgs, settings: &Settings) -> Result<Servers> {
         let named = args.tools.as_deref().map(listed_names);
-        let named = named.or_else(|| listed(&self.settings));
+        let named = named.or_else(|| listed(&self.settings, "tools"));
         let named = match named {
             None => settings.run()?.tools,
             named => named,
@@ -172,6 +172,8 @@ struct Choices {
     tools: Option<Vec<String>>,
     /// The tools of the last turn.
     recorded: Option<Vec<String>>,
+    /// The tools that the user named, now or for the last turn.
+    pinned: Vec<String>,
     run: Run,
 }
 
@@ -204,8 +206,12 @@ impl Choices {
             dialect: said(&args.dialect)
                 .or_else(|| text("dialect"))
                 .or_else(|| run.dialect.clone()),
+            pinned: given
+                .clone()
+                .or_else(|| listed(settings, "pinned_tools"))
+                .unwrap_or_default(),
             tools: given,
-            recorded: listed(settings),
+            recorded: listed(settings, "tools"),
             run: Run {
                 temperature: args.temperature.or(run.temperature),
                 corrections: args.strict.then_some(0).or(run.corrections),
@@ -247,13 +253,19 @@ impl Choices {
             "max_iterations": options.max_iterations,
             "max_tool_calls": options.max_tool_calls,
         });
-        recorded.as_object().cloned().unwrap_or_default()
+        let mut recorded = recorded.as_object().cloned().unwrap_or_default();
+        if !options.pinned_tools.is_empty() {
+            recorded.insert("pinned_tools".to_owned(), json!(options.pinned_tools));
+        }
+        recorded
     }
 
     fn options(&self, args: &AgentArgs, tools: Vec<String>) -> RunOptions {
         let run = &self.run;
         RunOptions {
             tools: Some(tools),
+            defer_tools: run.defer_tools.map(DeferTools::from).unwrap_or_default(),
+            pinned_tools: self.pinned.clone(),
             max_iterations: run.max_iterations.unwrap_or(MAX_ITERATIONS),
             max_tool_calls: run.max_tool_calls.unwrap_or(MAX_TOOL_CALLS),
             timeout: args.timeout.or(run.timeout),
@@ -526,7 +538,7 @@ impl Agent {
     ) -> Result<Self> {
         let mut ground = WorkspaceContext::of(settings)?;
         // Missing tools are reported where they were called.
-        let names = listed(&handle.settings).map(|names| ground.still_there(&names).0);
+        let names = listed(&handle.settings, "tools").map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
         let recorded = handle.settings.get("dialect").and_then(Value::as_str);
         let dialect = args.dialect.clone().or(recorded.map(str::to_owned));
@@ -627,9 +639,9 @@ fn told_model(provider: Option<&str>, model: Option<&str>) -> String {
     }
 }
 
-/// The tool names in the settings of a turn.
-fn listed(settings: &Map<String, Value>) -> Option<Vec<String>> {
-    let names = settings.get("tools")?.as_array()?.iter();
+/// The tool names in a setting of a turn.
+fn listed(settings: &Map<String, Value>, setting: &str) -> Option<Vec<String>> {
+    let names = settings.get(setting)?.as_array()?.iter();
     Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 

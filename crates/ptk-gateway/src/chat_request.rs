@@ -29,6 +29,19 @@ pub(crate) struct ChatRequest {
     pub(crate) unsupported_content: Option<UnsupportedContent>,
     /// Notes on tools that only a server of the same API has.
     pub(crate) left_out: Vec<Note>,
+    /// The deferred tools that results of the conversation made known.
+    pub(crate) loaded: Vec<LoadedTools>,
+}
+
+/// The deferred tools that one result of a conversation made known.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadedTools {
+    /// The id of the call.
+    pub(crate) call: String,
+    /// The names of the tools.
+    pub(crate) names: Vec<String>,
+    /// Whether the result has a text beside them.
+    pub(crate) has_text: bool,
 }
 
 /// A part of a conversation that a text-only model cannot be sent.
@@ -49,6 +62,54 @@ pub(crate) struct OriginalRequest {
 }
 
 impl ChatRequest {
+    /// The tools that a result made known, if it is such a result.
+    pub(crate) fn loaded_by(&self, call: &str) -> Option<&LoadedTools> {
+        self.loaded.iter().find(|loaded| loaded.call == call)
+    }
+
+    /// Fills in the results of searches for tools: clients keep the names.
+    pub(crate) fn tell_searches(&mut self) {
+        for loaded in self.loaded.iter().filter(|loaded| !loaded.has_text) {
+            let is_result = |message: &&mut Message| matches!(message, Message::Result { id, text, .. } if *id == loaded.call && text.is_empty());
+            let args = self.messages.iter().find_map(|message| match message {
+                Message::Assistant { calls, .. } => {
+                    let call = calls
+                        .iter()
+                        .find(|it| it.id.as_ref() == Some(&loaded.call))?;
+                    Some(call.args.clone())
+                }
+                _ => None,
+            });
+            let offer = &self.contract.offer;
+            let told = || offer.search_result(&args.unwrap_or_default(), &loaded.names);
+            if let Some(Message::Result { text, .. }) = self.messages.iter_mut().find(is_result) {
+                *text = told();
+            }
+        }
+    }
+
+    /// The names of the deferred tools that the model knows, in the order in
+    /// which it found them. One that it called without a search is among them.
+    pub(crate) fn found(&self) -> Vec<&str> {
+        if self.contract.offer.deferred.is_none() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for message in &self.messages {
+            match message {
+                Message::Assistant { calls, .. } => {
+                    found.extend(calls.iter().map(|call| call.name.as_str()));
+                }
+                Message::Result { id, .. } => {
+                    let loaded = self.loaded_by(id).into_iter();
+                    found.extend(loaded.flat_map(|it| it.names.iter().map(String::as_str)));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The request as it was written for an API, for one answer. Settings that
     /// it lacks are taken from the model's configuration.
     pub(crate) fn verbatim(

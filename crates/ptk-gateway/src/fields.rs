@@ -48,6 +48,13 @@ impl<'b> Fields<'b> {
         found.filter(|value| value.get() != "null")
     }
 
+    /// The raw value of a field, which can still be read.
+    pub(crate) fn peek(&self, name: &str) -> Option<&'b RawValue> {
+        let mut fields = self.fields.iter().rev();
+        let (_, value) = fields.find(|(field, _)| field == name)?;
+        Some(value)
+    }
+
     /// Parses a field.
     pub(crate) fn read<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Failure> {
         let Some(raw) = self.raw(name) else {

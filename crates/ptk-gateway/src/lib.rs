@@ -31,7 +31,7 @@
 //! | `access` | which clients may send requests, and how many: [`Keys`] |
 //! | `api` | the HTTP APIs, a file each: requests into `ChatRequest`, `ResponseEvent`s into responses |
 //! | `chat_request`, `fields`, `offer` | the request, normalised across APIs, and tools that are parsed once |
-//! | `exchange` | one answer: asking, parsing, keeping the contract, correcting |
+//! | `exchange` | one answer: asking, parsing, keeping the contract, correcting, searching for tools |
 //! | `response`, `failure` | the response, event by event, or the error instead |
 //! | `hosted` | tools that are run here, for clients without: [`HostedTools`] |
 //! | `route` | models by name |

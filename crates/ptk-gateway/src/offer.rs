@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptk_model::{Approach, Teacher, ToolPrompt};
+use ptk_model::{Approach, DeferPolicy, DeferredTools, Estimate, Teacher, ToolPrompt};
 use ptk_protocol::schema::Complexity;
-use ptk_protocol::{Formatter, ToolSpec, Toolset};
+use ptk_protocol::{Arguments, Formatter, ToolSpec, Toolset};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -32,7 +32,10 @@ const MAX_PROMPTS: usize = 8;
 /// A set of tools, and what was computed from it.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
+    /// All tools that may be called, the search for deferred ones included.
     pub(crate) tools: Toolset,
+    /// The tools that the client has deferred.
+    pub(crate) deferred: Option<DeferredTools>,
     /// The names of those whose schema is enforced.
     strict: Vec<String>,
     /// Why they can only be offered by a server that speaks the client's API,
@@ -50,7 +53,19 @@ pub(crate) struct Offer {
 struct KnownPrompt {
     only: Option<String>,
     names: Option<Vec<String>>,
+    /// The window of the model, which decides how long the list of deferred
+    /// tools is.
+    window: Option<u32>,
     prompt: Arc<ToolPrompt>,
+}
+
+/// How the model comes to know deferred tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FoundBy {
+    /// By a search that the gateway runs.
+    Gateway,
+    /// By a search of the client.
+    Client,
 }
 
 impl Offer {
@@ -94,6 +109,52 @@ impl Offer {
             complex,
             ..Self::default()
         })
+    }
+
+    /// Defers the tools of these names.
+    pub(crate) fn deferring(
+        mut self,
+        names: &[String],
+        found_by: FoundBy,
+    ) -> Result<Self, Failure> {
+        let deferred = self.only(names);
+        if deferred.is_empty() {
+            return Ok(self);
+        }
+        let search = DeferredTools::search_name(|name| self.tools.contains(name));
+        self.deferred = Some(match search.filter(|_| found_by == FoundBy::Gateway) {
+            Some(name) => DeferredTools::new(deferred, name, 0, &Estimate),
+            None => DeferredTools::hidden(deferred),
+        });
+        let search = self.deferred.as_ref().and_then(DeferredTools::search);
+        if let Some(search) = search {
+            let tools = self.tools.with(search.clone());
+            self.tools = tools.map_err(|error| Failure::invalid("tools", error.to_string()))?;
+        }
+        Ok(self)
+    }
+
+    /// The deferred tools, if the gateway runs the search for them.
+    pub(crate) fn searched(&self) -> Option<&DeferredTools> {
+        let deferred = self.deferred.as_ref();
+        deferred.filter(|deferred| deferred.search().is_some())
+    }
+
+    /// The result of a search for tools that found these, for a model that has
+    /// their definitions beside it.
+    pub(crate) fn search_result(&self, args: &Arguments, names: &[String]) -> String {
+        let found = self.tools.named(names.iter().map(String::as_str));
+        let result = match &self.deferred {
+            Some(deferred) => deferred.result(args, &found, None),
+            None => DeferredTools::hidden(Toolset::default()).result(args, &found, None),
+        };
+        result.payload_json()
+    }
+
+    /// Whether this is the name of the search that the gateway runs.
+    pub(crate) fn is_search(&self, name: &str) -> bool {
+        let deferred = self.deferred.as_ref();
+        deferred.is_some_and(|deferred| deferred.is_search(name))
     }
 
     pub(crate) fn is_strict(&self, name: &str) -> bool {
@@ -149,6 +210,7 @@ impl Offer {
             Arc::ptr_eq(&known.prompt.formatter, formatter)
                 && known.only.as_deref() == only
                 && known.names.as_deref() == names
+                && known.window == self.window_of(approach)
                 && known.prompt.form == approach.can.form
                 && known.prompt.is_native == approach.is_native
                 && known.prompt.grammar.opening() == approach.opening
@@ -164,6 +226,19 @@ impl Offer {
     ) -> Result<Arc<ToolPrompt>, Failure> {
         let prompt = if self.tools.is_empty() {
             teacher.prompt_without_tools(approach)?
+        } else if let Some(deferred) = self.deferred.as_ref().filter(|_| names.is_none()) {
+            let is_defined =
+                |name: &str| !deferred.tools().contains(name) && !deferred.is_search(name);
+            let defined = self.tools.filtered(|tool| is_defined(&tool.name));
+            let tools = deferred.tools().clone();
+            let deferred = match deferred.search() {
+                Some(search) => {
+                    let budget = DeferPolicy::list_budget(approach.context_window);
+                    DeferredTools::new(tools, &search.name, budget, &Estimate)
+                }
+                None => DeferredTools::hidden(tools),
+            };
+            teacher.prompt_with_search(approach, &defined, deferred)?
         } else {
             let taught = names.as_ref().map(|names| self.only(names));
             teacher.prompt(
@@ -183,16 +258,20 @@ impl Offer {
         known.push(KnownPrompt {
             only: teacher.only_read(approach).map(str::to_owned),
             names,
+            window: self.window_of(approach),
             prompt: Arc::clone(&prompt),
         });
         Ok(prompt)
     }
 
+    fn window_of(&self, approach: &Approach) -> Option<u32> {
+        let window = approach.context_window;
+        window.filter(|_| self.deferred.is_some())
+    }
+
     /// The tools of these names.
     pub(crate) fn only(&self, names: &[String]) -> Toolset {
-        let chosen = self.tools.iter().filter(|tool| names.contains(&tool.name));
-        // They have differing names, or they would not stand in one set.
-        Toolset::new(chosen.cloned()).unwrap_or_default()
+        self.tools.filtered(|tool| names.contains(&tool.name))
     }
 }
 

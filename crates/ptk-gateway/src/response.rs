@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ptk_llm::{FinishReason, Passthrough, Usage};
-use ptk_protocol::{Arguments, Problem};
+use ptk_protocol::{Arguments, Problem, Toolset};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -30,8 +30,20 @@ pub(crate) enum ResponseEvent<'s> {
     CallEnd(&'s Arguments),
     /// The open call breaks off: nothing else comes of it.
     CallCut(&'s Arguments),
+    /// A search for tools that the gateway ran.
+    Search(&'s ToolSearch),
     /// Content that only the API of client and server can express.
     Passthrough(&'s Passthrough),
+}
+
+/// A search for tools that the gateway ran for the model.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolSearch {
+    /// The id of the call.
+    pub(crate) id: String,
+    pub(crate) args: Arguments,
+    /// The tools that were found, the best first.
+    pub(crate) found: Toolset,
 }
 
 /// How an answer ended.
@@ -104,6 +116,7 @@ pub(crate) enum ResponsePart {
         /// Whether the call breaks off.
         is_cut: bool,
     },
+    Search(ToolSearch),
     Passthrough(Passthrough),
 }
 
@@ -126,6 +139,9 @@ impl Whole {
                 args: Arguments::new(),
                 is_cut: false,
             }),
+            (ResponseEvent::Search(search), _) => {
+                self.parts.push(ResponsePart::Search(search.clone()));
+            }
             (ResponseEvent::WasReasoning, _) => self.was_reasoning(),
             (ResponseEvent::WasRescued, _) => self.parts.append(&mut self.drafted),
             (ResponseEvent::WasText, _) => {
@@ -156,7 +172,9 @@ impl Whole {
         for part in parts {
             match part {
                 ResponsePart::Text(text) => self.absorb(ResponseEvent::Reasoning(&text)),
-                call @ ResponsePart::Call { .. } => self.drafted.push(call),
+                call @ (ResponsePart::Call { .. } | ResponsePart::Search(_)) => {
+                    self.drafted.push(call);
+                }
                 part => self.parts.push(part),
             }
         }

@@ -69,6 +69,6 @@ pub use memory::{FileMemory, InMemory, Memory, ModelProfile, memory_key};
 pub use message::Message;
 pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
-pub use request::{Api, Request, ResponseFormat, Sampling, ToolChoice, Verbatim};
+pub use request::{Api, Request, ResponseFormat, Sampling, ToolChoice, Verbatim, qualified_name};
 pub use runaway::{RunawayGuard, repetition};
 pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};

@@ -78,6 +78,20 @@ pub enum Api {
     Messages,
 }
 
+/// The name under which a model calls a tool of a namespace. OpenAI's responses
+/// API groups tools so, and keeps both names apart in calls.
+///
+/// ```
+/// assert_eq!(ptk_llm::qualified_name("mcp__mail", "send"), "mcp__mail__send");
+/// ```
+#[must_use]
+pub fn qualified_name(namespace: &str, name: &str) -> String {
+    match namespace.trim_end_matches('_') {
+        "" => name.to_owned(),
+        namespace => format!("{namespace}__{name}"),
+    }
+}
+
 /// How tokens are sampled. What is not set is up to the model's server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sampling {

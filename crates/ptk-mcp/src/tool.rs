@@ -109,6 +109,10 @@ impl Tool for ServerTool {
         Class::Background
     }
 
+    fn is_deferrable(&self) -> bool {
+        true
+    }
+
     fn timeout(&self, _args: &Arguments) -> Option<Duration> {
         Some(self.server.declared.max_time())
     }

@@ -54,6 +54,7 @@
 //! | `constraint` | replies in which no call can be malformed |
 //! | `parser` | the parser of text; replaceable |
 //! | `budget`, `tokens` | counting tokens, and sharing the window |
+//! | `search` | tools that the model searches for, where there are many |
 
 mod budget;
 mod collector;
@@ -64,6 +65,7 @@ mod parser;
 mod reader;
 mod recovery;
 mod rendering;
+mod search;
 mod teaching;
 mod tokens;
 
@@ -76,5 +78,6 @@ pub use parser::{PtkParser, Reading, ReplyParser};
 pub use reader::{ReplyEvent, ReplyReader};
 pub use recovery::{Attempts, Models, Remedy};
 pub use rendering::{merged, one_prompt, result_message, with_calls};
+pub use search::{DEFINITIONS, DeferPolicy, DeferTools, DeferredTools};
 pub use teaching::{TeachError, Teacher, ToolPrompt};
 pub use tokens::{Tokenizer, of_model as tokens_of};

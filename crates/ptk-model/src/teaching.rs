@@ -8,11 +8,13 @@ use ptk_llm::{Constraint, Form, Message, Request};
 use ptk_protocol::dialects::{Registry, UnknownDialect};
 use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::format::{DefinitionStyle, NotTaught};
-use ptk_protocol::{Drafts, Formatter, Grammar, GrammarError, PtkFormatter, Role, Toolset};
+use ptk_protocol::{
+    Drafts, Formatter, Grammar, GrammarError, PtkFormatter, Role, Toolset, ToolsetError,
+};
 
 use crate::constraint::ReplyConstraint;
 use crate::rendering::{merged, one_prompt};
-use crate::{Approach, native};
+use crate::{Approach, DeferredTools, native};
 
 /// The dialect that is taught where none is chosen.
 const DIALECT: &str = "ptk";
@@ -33,6 +35,9 @@ pub enum TeachError {
     /// The replies cannot be read.
     #[error(transparent)]
     Grammar(#[from] GrammarError),
+    /// The search for tools has the name of a tool.
+    #[error(transparent)]
+    Tools(#[from] ToolsetError),
 }
 
 /// Teaches models their tools, each in its dialect.
@@ -214,6 +219,34 @@ impl Teacher {
         })
     }
 
+    /// The prompt for a model that may call `tools`, and has to search for those
+    /// that are deferred: they are only listed.
+    ///
+    /// # Errors
+    ///
+    /// If the dialect that was chosen for it cannot be taught or read, or the
+    /// search has the name of a tool.
+    pub fn prompt_with_search(
+        &self,
+        approach: &Approach,
+        tools: &Toolset,
+        deferred: DeferredTools,
+    ) -> Result<ToolPrompt, TeachError> {
+        let defined = match deferred.search() {
+            Some(search) => tools.with(search.clone())?,
+            None => tools.clone(),
+        };
+        let callable = defined.followed_by(deferred.tools());
+        let mut prompt = self.prompt(approach, &callable, &defined)?;
+        let listing = prompt.formatter.break_marks(deferred.listing());
+        let parts = [&*prompt.instructions, &*listing];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        prompt.instructions = parts.collect::<Vec<_>>().join("\n\n").into();
+        prompt.defined = defined;
+        prompt.deferred = Some(Arc::new(deferred));
+        Ok(prompt)
+    }
+
     /// The prompt for a model that has no tools. No text of it is a call.
     ///
     /// # Errors
@@ -231,7 +264,7 @@ impl Teacher {
 }
 
 /// What a model is told of its tools, and how its replies are read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ToolPrompt {
     /// What it is told by.
     pub formatter: Arc<dyn Formatter>,
@@ -241,14 +274,19 @@ pub struct ToolPrompt {
     pub form: Form,
     /// The tools that it may call.
     pub tools: Toolset,
-    /// A part of the system prompt; empty if nothing is taught.
+    /// Those of them whose definitions it was given, the ones that it found
+    /// last.
+    pub defined: Toolset,
+    /// Those that it has to search for.
+    pub deferred: Option<Arc<DeferredTools>>,
+    /// A part of the system prompt; empty if nothing is taught or listed.
     pub instructions: Arc<str>,
     /// Turns before the conversation. Empty where the conversation is one text:
     /// there they are part of the instructions.
     pub examples: Arc<[Message]>,
     /// The grammar that parses the text of its replies.
     pub grammar: Grammar,
-    native: OnceLock<Option<Grammar>>,
+    native: Arc<OnceLock<Option<Grammar>>>,
     constraint: OnceLock<Option<ReplyConstraint>>,
 }
 
@@ -264,6 +302,8 @@ impl ToolPrompt {
             formatter,
             is_native: approach.is_native,
             form,
+            defined: tools.clone(),
+            deferred: None,
             tools,
             instructions: Arc::default(),
             examples: Arc::default(),
@@ -271,7 +311,7 @@ impl ToolPrompt {
                 Form::Prompt => grammar.for_transcript(),
                 Form::Chat => grammar,
             },
-            native: OnceLock::new(),
+            native: Arc::default(),
             constraint: OnceLock::new(),
         }
     }
@@ -292,6 +332,33 @@ impl ToolPrompt {
         self
     }
 
+    /// The same prompt after these deferred tools were found, in this order. In
+    /// text nothing changes: their definitions stand in the results of searches.
+    #[must_use]
+    pub fn with_found<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        let Some(deferred) = &self.deferred else {
+            return self.clone();
+        };
+        Self {
+            defined: self.defined.followed_by(&deferred.tools().named(names)),
+            constraint: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether this is the name of the search for tools.
+    #[must_use]
+    pub fn is_search(&self, name: &str) -> bool {
+        let deferred = self.deferred.as_ref();
+        deferred.is_some_and(|deferred| deferred.is_search(name))
+    }
+
+    /// Whether this is a tool whose definition the model was not given.
+    #[must_use]
+    pub fn is_unseen(&self, name: &str) -> bool {
+        self.tools.contains(name) && !self.defined.contains(name)
+    }
+
     /// The grammar that parses native calls, built when the first one comes.
     #[must_use]
     pub fn native(&self) -> Option<&Grammar> {
@@ -310,7 +377,7 @@ impl ToolPrompt {
         if self.is_native || self.tools.is_empty() {
             return None;
         }
-        let make = || ReplyConstraint::new(constraint, &*self.formatter, &self.tools, dialects);
+        let make = || ReplyConstraint::new(constraint, &*self.formatter, &self.defined, dialects);
         self.constraint.get_or_init(make).as_ref()
     }
 
@@ -324,7 +391,7 @@ impl ToolPrompt {
             ..Request::default()
         };
         if self.is_native {
-            request.tools = self.tools.clone();
+            request.tools = self.defined.clone();
         } else if !self.tools.is_empty() {
             request.stop = self.formatter.result_stops();
         }

@@ -99,13 +99,19 @@ pub struct Toolset {
     inner: Arc<ToolsetInner>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct ToolsetInner {
-    specs: Vec<ToolSpec>,
+    tools: Vec<Arc<CompiledTool>>,
     /// The positions of the tools, by length and letters of the name: a handful
     /// of names is compared sooner than hashed.
     by_name: Vec<usize>,
-    compiled: Vec<OnceLock<Compiled>>,
+}
+
+/// A tool and its schema, shared by all sets that it is part of.
+#[derive(Debug)]
+struct CompiledTool {
+    spec: ToolSpec,
+    compiled: OnceLock<Compiled>,
 }
 
 /// Why tools cannot form a set.
@@ -133,41 +139,110 @@ impl Toolset {
     ///
     /// If a tool has no name or two share one.
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, ToolsetError> {
-        let specs: Vec<ToolSpec> = specs.into_iter().collect();
-        let mut names = HashSet::with_capacity(specs.len());
-        for (position, spec) in specs.iter().enumerate() {
+        let specs = specs.into_iter();
+        let mut names = HashSet::with_capacity(specs.size_hint().0);
+        let mut tools = Vec::with_capacity(specs.size_hint().0);
+        for (position, spec) in specs.enumerate() {
             if spec.name.trim().is_empty() {
                 return Err(ToolsetError::Unnamed {
                     position: position + 1,
                 });
             }
-            if !names.insert(spec.name.as_str()) {
-                return Err(ToolsetError::Duplicate {
-                    name: spec.name.clone(),
-                });
+            if !names.insert(spec.name.clone()) {
+                return Err(ToolsetError::Duplicate { name: spec.name });
             }
+            tools.push(Arc::new(CompiledTool {
+                spec,
+                compiled: OnceLock::new(),
+            }));
         }
-        let mut by_name: Vec<usize> = (0..specs.len()).collect();
-        by_name.sort_by_key(|&position| specs.get(position).map(|spec| rank(&spec.name)));
-        let compiled = specs.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self::of(tools))
+    }
+
+    /// The set of these tools, whose names differ.
+    fn of(tools: Vec<Arc<CompiledTool>>) -> Self {
+        let mut by_name: Vec<usize> = (0..tools.len()).collect();
+        by_name.sort_by_key(|&position| tools.get(position).map(|tool| rank(&tool.spec.name)));
+        Self {
+            inner: Arc::new(ToolsetInner { tools, by_name }),
+        }
+    }
+
+    /// The set with one more tool at its end.
+    ///
+    /// # Errors
+    ///
+    /// If the tool has no name, or that of another one.
+    pub fn with(&self, spec: ToolSpec) -> Result<Self, ToolsetError> {
+        if spec.name.trim().is_empty() {
+            return Err(ToolsetError::Unnamed {
+                position: self.len() + 1,
+            });
+        }
+        let ToolsetInner { tools, by_name } = &*self.inner;
+        let rank_at = |&position: &usize| tools.get(position).map(|tool| rank(&tool.spec.name));
+        let known = by_name.binary_search_by_key(&Some(rank(&spec.name)), rank_at);
+        let Err(place) = known else {
+            return Err(ToolsetError::Duplicate { name: spec.name });
+        };
+        let mut inner = ToolsetInner::clone(&self.inner);
+        inner.by_name.insert(place, inner.tools.len());
+        inner.tools.push(Arc::new(CompiledTool {
+            spec,
+            compiled: OnceLock::new(),
+        }));
         Ok(Self {
-            inner: Arc::new(ToolsetInner {
-                specs,
-                by_name,
-                compiled,
-            }),
+            inner: Arc::new(inner),
         })
+    }
+
+    /// The tools of this set that are wanted, in its order.
+    #[must_use]
+    pub fn filtered(&self, mut is_wanted: impl FnMut(&ToolSpec) -> bool) -> Self {
+        let tools = self.inner.tools.iter();
+        Self::of(
+            tools
+                .filter(|tool| is_wanted(&tool.spec))
+                .cloned()
+                .collect(),
+        )
+    }
+
+    /// The tools of this set, and behind them those of `others` that it lacks.
+    #[must_use]
+    pub fn followed_by(&self, others: &Self) -> Self {
+        let added = others.inner.tools.iter();
+        let mut added = added
+            .filter(|tool| !self.contains(&tool.spec.name))
+            .peekable();
+        if added.peek().is_none() {
+            return self.clone();
+        }
+        let tools = self.inner.tools.iter().chain(added);
+        Self::of(tools.cloned().collect())
+    }
+
+    /// The tools of these names, in the order of the names. A name that there
+    /// is not, or that occurs again, is left out.
+    #[must_use]
+    pub fn named<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        let mut known = HashSet::new();
+        let positions = names.into_iter().filter_map(|name| self.position(name));
+        let positions = positions.filter(|position| known.insert(*position));
+        let tools = positions.filter_map(|position| self.inner.tools.get(position));
+        Self::of(tools.cloned().collect())
     }
 
     /// The tool of exactly this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
-        self.inner.specs.get(self.position(name)?)
+        let tool = self.inner.tools.get(self.position(name)?)?;
+        Some(&tool.spec)
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        let ToolsetInner { specs, by_name, .. } = &*self.inner;
-        let rank_at = |&position: &usize| specs.get(position).map(|spec| rank(&spec.name));
+        let ToolsetInner { tools, by_name } = &*self.inner;
+        let rank_at = |&position: &usize| tools.get(position).map(|tool| rank(&tool.spec.name));
         let found = by_name.binary_search_by_key(&Some(rank(name)), rank_at);
         by_name.get(found.ok()?).copied()
     }
@@ -181,10 +256,9 @@ impl Toolset {
 
     /// The tool of exactly this name and its schema, compiled at first use.
     pub(crate) fn compiled(&self, name: &str) -> Option<(&ToolSpec, &Compiled)> {
-        let position = self.position(name)?;
-        let spec = self.inner.specs.get(position)?;
-        let cell = self.inner.compiled.get(position)?;
-        Some((spec, cell.get_or_init(|| Compiled::new(&spec.parameters))))
+        let CompiledTool { spec, compiled } = &**self.inner.tools.get(self.position(name)?)?;
+        let make = || Compiled::new(&spec.parameters);
+        Some((spec, compiled.get_or_init(make)))
     }
 
     /// Compiles the schema of the tool of this name now, instead of when it is
@@ -202,25 +276,25 @@ impl Toolset {
     /// The tools in the order in which they were given.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
-        self.inner.specs.iter()
+        self.inner.tools.iter().map(|tool| &tool.spec)
     }
 
     /// The names in the order in which they were given.
     #[must_use]
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.inner.specs.iter().map(|spec| spec.name.as_str())
+        self.iter().map(|spec| spec.name.as_str())
     }
 
     /// How many tools there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.inner.specs.len()
+        self.inner.tools.len()
     }
 
     /// Whether the set has no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.inner.specs.is_empty()
+        self.inner.tools.is_empty()
     }
 }
 

@@ -67,8 +67,7 @@ impl Registry {
     /// As for [`register`](Self::register).
     pub fn register_shared(&mut self, tool: Arc<dyn Tool>) -> Result<&mut Self, RegistryError> {
         check(tool.spec())?;
-        let specs = self.set.iter().chain([tool.spec()]).cloned();
-        self.set = Toolset::new(specs)?;
+        self.set = self.set.with(tool.spec().clone())?;
         self.tools.push(tool);
         Ok(self)
     }
@@ -79,8 +78,7 @@ impl Registry {
             .tools
             .iter()
             .position(|tool| tool.spec().name == name)?;
-        let specs = self.set.iter().filter(|spec| spec.name != name).cloned();
-        self.set = Toolset::new(specs).ok()?;
+        self.set = self.set.filtered(|spec| spec.name != name);
         Some(self.tools.remove(at))
     }
 

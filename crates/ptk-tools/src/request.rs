@@ -66,6 +66,14 @@ impl CallRequest {
         }
     }
 
+    /// The same call, run by this tool, whether it is registered or not. All
+    /// rules hold for it.
+    #[must_use]
+    pub fn run_by(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tool = Some(tool);
+        self
+    }
+
     /// The same call as part of a request.
     #[must_use]
     pub fn in_request(mut self, request: RequestId) -> Self {

@@ -43,6 +43,12 @@ impl ResultLimit {
         self.tokens
     }
 
+    /// Whether a result of these fields is within the limit.
+    #[must_use]
+    pub fn fits(&self, fields: &impl Serialize) -> bool {
+        self.count(fields) + AROUND <= self.tokens
+    }
+
     /// How many tokens the main text of a result may have.
     pub(crate) fn of_content(&self) -> u64 {
         (self.tokens * CONTENT / 100).saturating_sub(AROUND).max(1)

@@ -117,6 +117,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether the tool may be left out of the prompt until the model searches
+    /// for it, where there are many tools.
+    fn is_deferrable(&self) -> bool {
+        false
+    }
+
     /// The preview of a result that a person sees.
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)

@@ -46,6 +46,10 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Whether its results have code in the snippet format.
     const GIVES_SNIPPETS: bool = false;
 
+    /// Whether it may be left out of the prompt until the model searches for
+    /// it. See [`Tool::is_deferrable`].
+    const IS_DEFERRABLE: bool = false;
+
     /// The arguments under the names of the schema, where models are known to
     /// use others. They are not checked yet.
     fn adapt(&self, args: Arguments) -> Arguments {
@@ -140,6 +144,10 @@ impl<T: TypedTool> Tool for Typed<T> {
         T::GIVES_SNIPPETS
     }
 
+    fn is_deferrable(&self) -> bool {
+        T::IS_DEFERRABLE
+    }
+
     fn adapt(&self, args: Arguments) -> Arguments {
         self.tool.adapt(args)
     }
@@ -217,6 +225,7 @@ where
     FunctionTool {
         spec: ToolSpec::new(name, description, parameters::<A>()),
         effects,
+        is_deferrable: false,
         run,
         args: PhantomData,
     }
@@ -226,8 +235,19 @@ where
 pub struct FunctionTool<A, F> {
     spec: ToolSpec,
     effects: Effects,
+    is_deferrable: bool,
     run: F,
     args: PhantomData<fn(A)>,
+}
+
+impl<A, F> FunctionTool<A, F> {
+    /// Allows the tool to be left out of the prompt until the model searches
+    /// for it. See [`Tool::is_deferrable`].
+    #[must_use]
+    pub fn deferrable(mut self) -> Self {
+        self.is_deferrable = true;
+        self
+    }
 }
 
 impl<A, F> std::fmt::Debug for FunctionTool<A, F> {
@@ -252,6 +272,10 @@ where
 
     fn effects(&self) -> Effects {
         self.effects
+    }
+
+    fn is_deferrable(&self) -> bool {
+        self.is_deferrable
     }
 
     fn has_plan(&self) -> bool {

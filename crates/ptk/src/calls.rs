@@ -11,13 +11,14 @@ use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolR
 use ptk_store::{
     Call, CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, CallState, LoggedProblem,
 };
-use ptk_tools::{CallOutcome, CallRequest, Class, ResultLimit};
+use ptk_tools::{CallOutcome, CallRequest, Class, ResultLimit, Tool};
 use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::ask::too_many_iterations;
 use crate::consent::{self, Doubt, Notary, Occasion, Word};
 use crate::engine::TurnConfig;
+use crate::find_tools::{self, FindTools};
 use crate::hooks::{CallAction, CallInfo};
 use crate::loop_breaker::cannot_answer;
 use crate::result_share::no_room;
@@ -198,6 +199,8 @@ impl Session {
             return Ok(());
         }
         self.stop.check()?;
+        let config = self.config()?;
+        let search = FindTools::of(&config, limit);
         let began = group.iter().map(|planned| {
             let began = CallBegan {
                 tool: planned.call.name.clone(),
@@ -223,6 +226,9 @@ impl Session {
                     .in_conversation(&conversation)
                     .with_limit(limit.clone())
                     .cancelled_by(&token);
+                if let Some(search) = search.as_ref().filter(|_| config.prompt.is_search(&name)) {
+                    request = request.run_by(Arc::clone(search) as Arc<dyn Tool>);
+                }
                 if let Some(id) = of.request_id {
                     request = request.in_request(id);
                 }
@@ -293,11 +299,13 @@ impl Session {
     }
 
     async fn ended_call(&mut self, outcome: CallOutcome) -> Result<(), RunError> {
+        let config = self.config()?;
+        let found = find_tools::state_of(&config, &self.log.found, &outcome);
         let ended = CallEnded {
+            state: found.or_else(|| log::state_of(&outcome.files)),
             tool: outcome.tool,
             duration_ms: millis(outcome.duration),
             result: outcome.result,
-            state: log::state_of(&outcome.files),
         };
         let entry = self.log.entry(ended).about(outcome.call_id);
         self.log.append(vec![entry]).await
@@ -343,7 +351,12 @@ fn incomplete() -> ToolResult {
 /// one.
 fn unfit(config: &TurnConfig, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-    let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
+    let mut result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
+    if config.prompt.is_unseen(&call.name) {
+        result
+            .fields
+            .extend(find_tools::definition(config, &call.name));
+    }
     // A model that is taught in text is shown a right call in its dialect
     // instead.
     match config.meant(call).filter(|_| config.prompt.is_native) {

@@ -137,6 +137,7 @@ impl Session {
         self.load().await?;
         stop.check()?;
         let config = self.engine.learned_config(options, &stop).await?;
+        let config = self.with_found(config);
         if self.log.transcript.next() == Next::Prompt {
             // This is not part of a turn.
             self.log.turn = Turn::default();
@@ -187,8 +188,9 @@ impl Session {
     /// Renders each item under a configuration other than the turn's.
     fn shown_anew(&self, config: &TurnConfig) -> Vec<Arc<Shown>> {
         let renderer = Renderer::with_results(config, &self.cut_results);
-        let items = self.log.transcript.items().iter();
-        items.map(|item| Arc::new(renderer.shown(item))).collect()
+        let items = self.log.transcript.items();
+        let shown = items.iter().map(|item| renderer.shown(items, item));
+        shown.map(Arc::new).collect()
     }
 
     /// How many tokens a request takes: messages, instructions and tools.
@@ -202,10 +204,10 @@ impl Session {
     /// was shown does not change.
     fn shown(&mut self, config: &TurnConfig) -> Vec<Arc<Shown>> {
         let renderer = Renderer::with_results(config, &self.cut_results);
-        let items = self.log.transcript.items().iter();
-        let shown = items.map(|item| {
+        let items = self.log.transcript.items();
+        let shown = items.iter().map(|item| {
             let known = self.shown.entry(item.seq);
-            Arc::clone(known.or_insert_with(|| Arc::new(renderer.shown(item))))
+            Arc::clone(known.or_insert_with(|| Arc::new(renderer.shown(items, item))))
         });
         let shown = shown.collect();
         for call in self.cut_results.take_fresh() {

@@ -117,10 +117,12 @@ impl Session {
         let stop = Stop::new(&options);
         self.load_transcript().await?;
         let config = self.engine.learned_config(options, &stop).await?;
+        let config = self.with_found(config);
         let mut context = self.engine.context(&config);
         let renderer = Renderer::with_results(&config, &self.cut_results);
-        for item in self.log.transcript.items() {
-            let shown = renderer.shown(item);
+        let items = self.log.transcript.items();
+        for item in items {
+            let shown = renderer.shown(items, item);
             context.count(&*config.tokens, item, &shown.messages);
         }
         Ok(context)

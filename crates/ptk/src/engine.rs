@@ -1,11 +1,12 @@
 //! The parts that a run is put together from.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use ptk_llm::{Memory, ResponseFormat, Sampling};
 use ptk_model::{
-    ASSUMED_WINDOW, Approach, Budget, Candidate, Hold, Models, ReplyConstraint, ReplyParser,
-    Teacher, TokenCounter, ToolPrompt, cost, most, tokens_of,
+    ASSUMED_WINDOW, Approach, Budget, Candidate, DeferPolicy, DeferredTools, Hold, Models,
+    ReplyConstraint, ReplyParser, Teacher, TokenCounter, ToolPrompt, cost, most, tokens_of,
 };
 use ptk_protocol::schema::suggest;
 use ptk_protocol::{ErrorCode, Formatter, ProblemCode, ToolSpec, Toolset, snippet};
@@ -65,6 +66,8 @@ pub(crate) struct TurnConfig {
     pub(crate) approach: Approach,
     /// What it is told of its tools.
     pub(crate) prompt: Arc<ToolPrompt>,
+    /// What it was told before it found any.
+    first_prompt: Arc<ToolPrompt>,
     pub(crate) sampling: Sampling,
     pub(crate) max_tokens: Option<u32>,
     /// The number of the first item whose images are shown.
@@ -86,6 +89,29 @@ impl TurnConfig {
         let tools = &self.prompt.tools;
         let nearest = || suggest::nearest(&call.name, tools.names());
         tools.get(&call.name).or_else(|| tools.get(nearest()?))
+    }
+
+    /// The same configuration after tools of these names were found or called,
+    /// in this order.
+    pub(crate) fn with_found(&self, names: &[String]) -> Self {
+        let names = names.iter().map(String::as_str);
+        let prompt = self.first_prompt.with_found(names);
+        let definitions = if prompt.is_native {
+            CachedPrompt::definitions_of(&prompt.defined).into()
+        } else {
+            Arc::clone(&self.definitions)
+        };
+        Self {
+            prompt: Arc::new(prompt),
+            definitions,
+            base: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether one of these tools is deferred, and its definition was not given.
+    pub(crate) fn lacks(&self, names: &[String]) -> bool {
+        self.prompt.deferred.is_some() && names.iter().any(|name| self.prompt.is_unseen(name))
     }
 
     /// The question of a turn as it is asked last, with the form of its answer.
@@ -127,8 +153,11 @@ impl TurnConfig {
 
 impl Engine {
     /// Adds what is wrong with the arguments of calls to their problems.
-    pub(crate) fn check(&self, calls: &mut [LoggedCall]) {
-        for call in calls.iter_mut().filter(|call| call.is_runnable()) {
+    pub(crate) fn check(&self, config: &TurnConfig, calls: &mut [LoggedCall]) {
+        // The search for tools is not registered; the parser has checked it.
+        let is_checked =
+            |call: &&mut LoggedCall| call.is_runnable() && !config.prompt.is_search(&call.name);
+        for call in calls.iter_mut().filter(is_checked) {
             if let Err(message) = self.tools.check(&call.to_call()) {
                 call.problems.push(LoggedProblem {
                     code: ProblemCode::InvalidArguments.as_str().to_owned(),
@@ -185,13 +214,13 @@ impl Engine {
         let mut approach = candidate.approach(name.map(String::as_str), mode, &*self.memory);
         let window = options.context_window.filter(|_| is_first);
         approach.context_window = window.or(approach.context_window);
-        let key = PromptKey::new(self.tools.registry(), options.tools.clone(), &approach);
-        let make = |key: &PromptKey| self.cached_prompt(key, &approach);
-        let cached_prompt = self.prompt_cache.get(key, make)?;
         let tokens = match &self.tokens {
             Some(tokens) => Arc::clone(tokens),
             None => tokens_of(approach.model.as_deref()),
         };
+        let key = PromptKey::new(self.tools.registry(), &options, &approach);
+        let make = |key: &PromptKey| self.cached_prompt(key, &approach, &*tokens);
+        let cached_prompt = self.prompt_cache.get(key, make)?;
         let max_tokens = options.max_tokens.or(model.max_tokens);
         let window = approach.context_window.unwrap_or(ASSUMED_WINDOW);
         let budget = Budget::new(Some(window), max_tokens, tokens.margin());
@@ -205,7 +234,8 @@ impl Engine {
             images_from: 0,
             approach,
             rank,
-            prompt: cached_prompt.tools,
+            prompt: Arc::clone(&cached_prompt.tools),
+            first_prompt: cached_prompt.tools,
             system: with_schema(cached_prompt.system, &options),
             plain_system: with_schema(cached_prompt.plain_system, &options),
             budget,
@@ -257,22 +287,62 @@ impl Engine {
         &self,
         key: &PromptKey,
         approach: &Approach,
+        tokens: &dyn TokenCounter,
     ) -> Result<CachedPrompt, RunError> {
         let tools = offered(key)?;
-        let prompt = self.teacher.prompt(approach, &tools, &tools)?;
+        let prompt = match self.deferred(key, approach, tokens, &tools)? {
+            Some((defined, deferred)) => self
+                .teacher
+                .prompt_with_search(approach, &defined, deferred)?,
+            None => self.teacher.prompt(approach, &tools, &tools)?,
+        };
         let taught = Some(&*prompt.instructions).filter(|it| !it.is_empty());
         let snippets = self.shows_snippets(key, &tools);
         let snippets = snippets.then_some(snippet::INSTRUCTIONS);
         let system = self.system.as_deref().into_iter();
         let parts: Vec<&str> = system.chain(taught).chain(snippets).collect();
-        let definitions = tools.iter().filter(|_| approach.is_native);
-        let definitions = definitions.map(|spec| spec.function_definition().to_string());
+        let definitions = if approach.is_native {
+            CachedPrompt::definitions_of(&prompt.defined)
+        } else {
+            String::new()
+        };
         Ok(CachedPrompt {
-            definitions: definitions.collect::<String>().into(),
+            definitions: definitions.into(),
             system: parts.join("\n\n").into(),
             plain_system: self.system.clone().unwrap_or_default().into(),
             tools: Arc::new(prompt),
         })
+    }
+
+    /// The tools that the prompt defines, and those that it only lists, if
+    /// there are any.
+    fn deferred(
+        &self,
+        key: &PromptKey,
+        approach: &Approach,
+        tokens: &dyn TokenCounter,
+        tools: &Toolset,
+    ) -> Result<Option<(Toolset, DeferredTools)>, RunError> {
+        let deferrable = key.registry.iter().filter(|tool| tool.is_deferrable());
+        let names = deferrable.map(|tool| tool.spec().name.as_str());
+        let mut names: HashSet<&str> = names.collect();
+        for pinned in &key.pinned {
+            names.remove(pinned.as_str());
+        }
+        let formatter = self.teacher.formatter(approach)?;
+        let defined = |tools: &Toolset| {
+            if approach.is_native {
+                CachedPrompt::definitions_of(tools)
+            } else {
+                formatter.tool_definitions(tools)
+            }
+        };
+        let policy = DeferPolicy {
+            when: key.defer_tools,
+            window: approach.context_window,
+            tokens,
+        };
+        Ok(policy.split(tools, &names, defined))
     }
 
     /// Whether tools show code in the snippet format: then the model does so,
@@ -324,7 +394,5 @@ fn offered(key: &PromptKey) -> Result<Toolset, RunError> {
             known: all.names().map(str::to_owned).collect(),
         });
     }
-    let chosen = all.iter().filter(|spec| names.contains(&spec.name));
-    // They have differing names, or they would not stand in one set.
-    Ok(Toolset::new(chosen.cloned()).unwrap_or_default())
+    Ok(all.filtered(|spec| names.contains(&spec.name)))
 }

@@ -83,7 +83,10 @@ fn plain_conversation(renderer: &Renderer<'_>, items: &[Item]) -> (Vec<Message>,
     for (at, item) in items.iter().enumerate() {
         match &item.content {
             Content::Reply(reply) if !reply.calls.is_empty() => {
-                for call in reply.calls.iter().filter(|_| reply.has_results()) {
+                // What tools can do does not help to answer.
+                let is_useful = |call: &&Call| !renderer.config().prompt.is_search(&call.name);
+                let useful = reply.calls.iter().filter(is_useful);
+                for call in useful.filter(|_| reply.has_results()) {
                     let is_new = calls.insert((&call.name, call.arguments.to_json()));
                     let result = plain_result(renderer, call);
                     // A repeated call adds nothing, and is mostly refused.

@@ -343,7 +343,7 @@ fn long_text(config: &TurnConfig, shorten: &Shorten, call: &Call) -> Option<Stri
     let CallState::Ended { result, .. } = &call.state else {
         return None;
     };
-    let is_exempt = shorten.except.contains(&call.name);
+    let is_exempt = shorten.except.contains(&call.name) || config.prompt.is_search(&call.name);
     let is_kept = call.arguments.as_map().values().any(|value| {
         let text = value.as_str();
         text.is_some_and(|text| text.starts_with(KEPT))

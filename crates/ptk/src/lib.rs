@@ -44,6 +44,7 @@
 //! | `ask`, `final_request`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `result_share`, `consent` | running calls, how long their results may be, and asking about those that are in doubt |
+//! | `find_tools` | tools that the model searches for |
 //! | `loops`, `loop_breaker` | models that repeat themselves |
 //! | `window`, `tokens`, `render`, `cut_results`, `compact`, `context` | what the model is shown, how much that is, making room, and seeing it |
 //! | `helper_model`, `helper` | a small model that chooses files and shortens results |
@@ -77,6 +78,7 @@ mod engine;
 mod error;
 mod execution;
 mod final_request;
+mod find_tools;
 mod helper;
 mod helper_model;
 mod hooks;
@@ -121,7 +123,8 @@ pub use probe::{Trial, Verdict, Way, best, questions, try_model};
 pub use prompt::Prompt;
 pub use ptk::Ptk;
 pub use ptk_model::{
-    Estimate, Hold, MARGIN, Mode, Model, Reading, ReplyParser, TokenCounter, Tokenizer, tokens_of,
+    DeferTools, Estimate, Hold, MARGIN, Mode, Model, Reading, ReplyParser, TokenCounter, Tokenizer,
+    tokens_of,
 };
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};

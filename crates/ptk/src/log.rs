@@ -11,8 +11,8 @@ use ptk_store::{
 use ptk_tools::{SeenFile, highest_output};
 use serde_json::{Value, json};
 
-use crate::RunError;
 use crate::turn::Turn;
+use crate::{RunError, find_tools};
 
 /// Entries that are read at once.
 const PAGE: usize = 200;
@@ -38,6 +38,8 @@ pub(crate) struct Log {
     pub(crate) turn: Turn,
     /// Results of tools, to recognise calls that were copied from them.
     pub(crate) copies: Copies,
+    /// The tools that were found or called, in that order.
+    pub(crate) found: Vec<String>,
     /// Whether all that was written is known here. False at the beginning, and
     /// after a write whose future was dropped.
     is_current: bool,
@@ -66,6 +68,7 @@ impl Log {
             transcript: Transcript::new(),
             turn: Turn::default(),
             copies: Copies::default(),
+            found: Vec::new(),
             is_current: false,
             is_new: false,
             read_through: 0,
@@ -91,7 +94,7 @@ impl Log {
         self.transcript = found.unwrap_or_else(Transcript::new);
         self.read_through = self.transcript.last();
         self.turn = Turn::default();
-        self.copies = self.remembered().await?;
+        self.remember_log().await?;
         let mut loaded = Loaded::default();
         for call in calls(&self.transcript) {
             let files = files_of(call);
@@ -111,9 +114,10 @@ impl Log {
         Ok(Some(loaded))
     }
 
-    /// Results of tools in the whole session, also in turns that were
-    /// summarised or left out: what was made of them may hold a call.
-    async fn remembered(&self) -> Result<Copies, RunError> {
+    /// Remembers results of tools in the whole session, also in turns that were
+    /// summarised or left out: what was made of them may hold a call, and the
+    /// tools that were found stay.
+    async fn remember_log(&mut self) -> Result<(), RunError> {
         let mut kinds = Vec::new();
         let (mut before, mut bytes) = (u64::MAX, 0);
         'pages: loop {
@@ -131,11 +135,13 @@ impl Log {
                 }
             }
         }
-        let mut copies = Copies::default();
+        self.copies = Copies::default();
+        self.found.clear();
         for kind in kinds.iter().rev() {
-            remember_entry(&mut copies, kind);
+            remember_entry(&mut self.copies, kind);
+            find_tools::absorb(&mut self.found, kind);
         }
-        Ok(copies)
+        Ok(())
     }
 
     /// Whether a reply of this number was read from the log, where secrets may
@@ -195,6 +201,7 @@ impl Log {
         for (seq, entry) in (appended.first..).zip(copy) {
             self.turn.absorb(&entry.correlation, &entry.kind);
             remember_entry(&mut self.copies, &entry.kind);
+            find_tools::absorb(&mut self.found, &entry.kind);
             self.transcript.absorb_new(seq, entry);
         }
         self.is_current = true;
@@ -267,6 +274,8 @@ fn highest_in(value: &Value) -> u64 {
 /// Remembers the results of tools in an entry.
 pub(crate) fn remember_entry(copies: &mut Copies, kind: &EntryKind) {
     match kind {
+        // Definitions of tools name them and their arguments.
+        EntryKind::CallEnded(ended) if find_tools::is_search(ended) => {}
         EntryKind::CallEnded(ended) => remember(copies, &ended.tool, &ended.result),
         EntryKind::CallCut(cut) => remember(copies, &cut.tool, &cut.result),
         EntryKind::RanByHand(ran) => remember(copies, &ran.tool, &ran.result),

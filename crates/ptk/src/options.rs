@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ptk_llm::Sampling;
-use ptk_model::Mode;
+use ptk_model::{DeferTools, Mode};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +38,12 @@ pub struct RunOptions {
     /// The tools that the model is offered, by name: all of them if `None`,
     /// none if the list is empty.
     pub tools: Option<Vec<String>>,
+    /// When tools that [may be deferred](ptk_tools::Tool::is_deferrable) are:
+    /// the prompt only lists them, and the model searches for their
+    /// definitions.
+    pub defer_tools: DeferTools,
+    /// Tools that are never deferred, by name.
+    pub pinned_tools: Vec<String>,
     /// How often the model is asked at most. The last time it is asked for an
     /// answer without tools.
     pub max_iterations: u32,
@@ -87,6 +93,8 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             tools: None,
+            defer_tools: DeferTools::Auto,
+            pinned_tools: Vec::new(),
             max_iterations: MAX_ITERATIONS,
             max_tool_calls: MAX_TOOL_CALLS,
             calls: CallPolicy::All,

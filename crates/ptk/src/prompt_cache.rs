@@ -4,10 +4,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptk_llm::{Constraint, Form};
-use ptk_model::{Approach, ToolPrompt};
-use ptk_protocol::Opening;
+use ptk_model::{Approach, DeferTools, ToolPrompt};
 use ptk_protocol::format::DefinitionStyle;
+use ptk_protocol::{Opening, Toolset};
 use ptk_tools::Registry;
+
+use crate::RunOptions;
 
 /// Sets of tools that are remembered: most programs have one or two.
 const MAX_PROMPTS: usize = 8;
@@ -25,6 +27,16 @@ pub(crate) struct CachedPrompt {
     pub(crate) definitions: Arc<str>,
 }
 
+impl CachedPrompt {
+    /// The text of definitions that are sent beside the messages.
+    pub(crate) fn definitions_of(tools: &Toolset) -> String {
+        let definitions = tools.iter();
+        definitions
+            .map(|spec| spec.function_definition().to_string())
+            .collect()
+    }
+}
+
 /// What a cached prompt depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct PromptKey {
@@ -32,6 +44,11 @@ pub(crate) struct PromptKey {
     pub(crate) registry: Arc<Registry>,
     /// The names of the tools that are offered; all if `None`.
     pub(crate) names: Option<Vec<String>>,
+    pub(crate) defer_tools: DeferTools,
+    pub(crate) pinned: Vec<String>,
+    /// The model and its window, where tools may be deferred: they decide how
+    /// many tokens definitions take, and how many may be taken.
+    measured_by: Option<(Option<String>, Option<u32>)>,
     is_native: bool,
     /// The dialect that is taught, and the only one that is read.
     only: Option<String>,
@@ -49,14 +66,15 @@ pub(crate) struct PromptKey {
 
 impl PromptKey {
     /// The key of these tools, for a model that is asked in this way.
-    pub(crate) fn new(
-        registry: Arc<Registry>,
-        names: Option<Vec<String>>,
-        approach: &Approach,
-    ) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>, options: &RunOptions, approach: &Approach) -> Self {
+        let may_defer = options.defer_tools != DeferTools::Never
+            && registry.iter().any(|tool| tool.is_deferrable());
         Self {
+            names: options.tools.clone(),
+            defer_tools: options.defer_tools,
+            pinned: options.pinned_tools.clone(),
+            measured_by: may_defer.then(|| (approach.model.clone(), approach.context_window)),
             registry,
-            names,
             is_native: approach.is_native,
             only: approach.only.clone(),
             best: approach.best.clone(),
@@ -72,6 +90,9 @@ impl PartialEq for PromptKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.registry, &other.registry)
             && self.names == other.names
+            && self.defer_tools == other.defer_tools
+            && self.pinned == other.pinned
+            && self.measured_by == other.measured_by
             && self.is_native == other.is_native
             && self.only == other.only
             && self.best == other.best

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptk_llm::{Assembly, Message};
+use ptk_model::DeferTools;
 use ptk_protocol::{Formatter, Message as Said, ToolCall, Toolset};
 use ptk_store::SessionId;
 use ptk_tools::{CallOutcome, CallRequest, RegistryError, Tool, ToolManager};
@@ -125,7 +126,7 @@ impl Ptk {
     }
 
     /// Asks the model once, with these messages, and parses its reply. Nothing
-    /// is run and nothing is written.
+    /// is run and nothing is written. No tool is deferred.
     ///
     /// # Errors
     ///
@@ -138,6 +139,11 @@ impl Ptk {
         let engine = &*self.engine;
         let stop = Stop::new(&options);
         let hooks = options.hooks.or(&engine.hooks);
+        // What a search has found would be known from a log.
+        let options = RunOptions {
+            defer_tools: DeferTools::Never,
+            ..options
+        };
         let config = engine.config(options)?;
         let renderer = Renderer::new(&config);
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
@@ -153,7 +159,7 @@ impl Ptk {
             config.candidate.model().prices,
         );
         let mut parsed = read::parsed(&reply, &said);
-        engine.check(&mut parsed.calls);
+        engine.check(&config, &mut parsed.calls);
         Ok(Iteration {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::cut_results::CutResults;
 use crate::engine::TurnConfig;
+use crate::find_tools;
 use crate::turn::is_fault;
 
 /// The notice in the place of what was left out.
@@ -68,8 +69,13 @@ impl<'a> Renderer<'a> {
         self.config
     }
 
-    pub(crate) fn shown(&self, item: &Item) -> Shown {
-        let messages = self.item(item);
+    /// Renders an item of a conversation. Before the first one stand definitions
+    /// of tools that were found in what was left out.
+    pub(crate) fn shown(&self, items: &[Item], item: &Item) -> Shown {
+        let is_first = items.first().is_some_and(|first| first.seq == item.seq);
+        let recalled = is_first.then(|| find_tools::recalled(self, items));
+        let recalled = recalled.flatten().into_iter();
+        let messages: Vec<Message> = recalled.chain(self.item(item)).collect();
         Shown {
             most: messages.iter().map(most).sum(),
             messages,

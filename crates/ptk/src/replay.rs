@@ -14,7 +14,7 @@ use ptk_tools::Foreseen;
 
 use crate::engine::{Engine, TurnConfig};
 use crate::turn::is_fault;
-use crate::{RunError, RunOptions, log, read};
+use crate::{RunError, RunOptions, find_tools, log, read};
 
 /// Entries that are read at once.
 const PAGE: usize = 200;
@@ -231,6 +231,10 @@ impl Replaying<'_> {
         let Some(call) = self.calls.remove(id).filter(|_| has_begun) else {
             return;
         };
+        // No rule is about a search for tools.
+        if find_tools::is_search(ended) {
+            return;
+        }
         self.found.calls += 1;
         let before = Fate::of(&ended.result);
         let foreseen = ToolCall::new(&call.name, call.arguments.clone());

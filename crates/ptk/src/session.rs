@@ -285,6 +285,10 @@ impl Session {
         if self.config.is_none() {
             self.configure_turn(self.engine.options.clone())?;
         }
+        let found = &self.log.found;
+        if let Some(config) = self.config.as_ref().filter(|config| config.lacks(found)) {
+            self.config = Some(Arc::new(config.with_found(found)));
+        }
         let none = || RunError::NoTurn(self.log.session.clone());
         self.config.clone().ok_or_else(none)
     }
@@ -298,7 +302,8 @@ impl Session {
     pub async fn step(&mut self) -> Result<Step, RunError> {
         let mut step = self.advance().await?;
         if let Step::Replied(Iteration { tool_calls, .. }) = &mut step {
-            self.engine.check(tool_calls);
+            let config = self.config()?;
+            self.engine.check(&config, tool_calls);
         }
         Ok(step)
     }

@@ -30,6 +30,8 @@ pub(crate) struct Run {
     pub(crate) dialect: Option<String>,
     /// The tools that it is offered.
     pub(crate) tools: Option<Vec<String>>,
+    /// When tools that may be deferred are.
+    pub(crate) defer_tools: Option<DeferToolsName>,
     /// The most times that it is asked.
     #[serde(default, deserialize_with = "read_positive")]
     pub(crate) max_iterations: Option<u32>,
@@ -63,6 +65,7 @@ impl Run {
             model: self.model.or(other.model),
             dialect: self.dialect.or(other.dialect),
             tools: self.tools.or(other.tools),
+            defer_tools: self.defer_tools.or(other.defer_tools),
             max_iterations: self.max_iterations.or(other.max_iterations),
             max_tool_calls: self.max_tool_calls.or(other.max_tool_calls),
             timeout: self.timeout.or(other.timeout),
@@ -75,6 +78,25 @@ impl Run {
             top_p: self.top_p.or(other.top_p),
             top_k: self.top_k.or(other.top_k),
             seed: self.seed.or(other.seed),
+        }
+    }
+}
+
+/// When tools that may be deferred are.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DeferToolsName {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<DeferToolsName> for ptk::DeferTools {
+    fn from(name: DeferToolsName) -> Self {
+        match name {
+            DeferToolsName::Auto => Self::Auto,
+            DeferToolsName::Always => Self::Always,
+            DeferToolsName::Never => Self::Never,
         }
     }
 }

@@ -88,6 +88,7 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
         model,
         dialect,
         tools,
+        defer_tools,
         max_iterations,
         max_tool_calls,
         timeout,
@@ -139,6 +140,7 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
         ),
         // Harmless: what to do when a conversation no longer fits, how tools
         // are listed, how tokens are sampled.
+        defer_tools,
         compaction,
         calls,
         prompt_style,

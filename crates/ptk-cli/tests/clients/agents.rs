@@ -91,6 +91,55 @@ fn codex() {
     );
 }
 
+/// A server of one tool, as agents start it.
+const MCP_SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/mcp_server.mjs");
+
+/// Runs codex with a server of tools. It has the tools of models that it knows
+/// searched for, and gives others all of them.
+fn codex_calls_a_tool_of_a_server(model: &str, replies: &[Value]) {
+    let forecast = json!({"name": "mcp__weather__forecast", "arguments": {"city": "Hue"}});
+    let calls = replies.iter().chain([&forecast]);
+    let calls = calls.map(|call| format!("<tool_call>\n{call}\n</tool_call>"));
+    let replies = calls.chain([ANSWER.to_owned()]);
+    let replies: Vec<Value> = replies
+        .map(|text| json!({"text": text, "chunk": 4}))
+        .collect();
+    let gateway = Gateway::scripted(&replies);
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut command = Command::new(installed("agents").join("node_modules/.bin/codex"));
+    furnish(&mut command, folder.path());
+    command.env("NO_PROXY", "127.0.0.1").stdin(Stdio::null());
+    let address = gateway.address();
+    let made = folder.path().join("called.json").display().to_string();
+    let settings = format!(
+        "model = \"{model}\"\nmodel_provider = \"ptk\"\n\n[model_providers.ptk]\n\
+         name = \"PTK\"\nbase_url = \"{address}/v1\"\nwire_api = \"responses\"\n\n\
+         [mcp_servers.weather]\ncommand = \"node\"\nargs = [{MCP_SERVER:?}, {made:?}]\n"
+    );
+    fs::create_dir(folder.path().join(".codex")).unwrap();
+    fs::write(folder.path().join(".codex/config.toml"), settings).unwrap();
+    command.args(["exec", "--skip-git-repo-check"]);
+    command.args(["--dangerously-bypass-approvals-and-sandbox", "Rain?"]);
+    let out = ended(&mut command);
+    let called = fs::read_to_string(&made);
+    assert_eq!(called.ok().as_deref(), Some(r#"{"city":"Hue"}"#), "{out}");
+    assert!(out.contains(ANSWER), "{out}");
+    gateway.end();
+}
+
+#[test]
+#[ignore = "large; scripts/long-checks clients"]
+fn codex_with_tools_of_a_server() {
+    codex_calls_a_tool_of_a_server("scripted", &[]);
+}
+
+#[test]
+#[ignore = "large; scripts/long-checks clients"]
+fn codex_with_a_search_for_tools() {
+    let search = json!({"name": "tool_search", "arguments": {"query": "weather", "limit": 2}});
+    codex_calls_a_tool_of_a_server("gpt-5.5", &[search]);
+}
+
 #[test]
 #[ignore = "large; scripts/long-checks clients"]
 fn claude_code() {

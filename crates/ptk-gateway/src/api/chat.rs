@@ -105,12 +105,12 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedChat, Failure> {
         ..Contract::default()
     };
     if let Some(choice) = fields.read::<ToolChoice>("tool_choice")? {
-        choice.apply(&mut contract)?;
+        choice.apply(&mut contract, |name| name)?;
     } else if let Some(choice) = fields
         .read::<ToolChoice>("function_call")?
         .filter(|_| is_legacy)
     {
-        choice.apply(&mut contract)?;
+        choice.apply(&mut contract, |name| name)?;
     }
     check(&contract)?;
     if let Some(format) = fields.read::<FormatField>("response_format")? {
@@ -168,6 +168,7 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedChat, Failure> {
             }),
             unsupported_content: talk.beyond,
             left_out: Vec::new(),
+            loaded: Vec::new(),
         },
     })
 }
@@ -603,6 +604,7 @@ impl Writer for ChatWriter {
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
             ResponseEvent::CallEnd(_)
             | ResponseEvent::CallCut(_)
+            | ResponseEvent::Search(_)
             | ResponseEvent::WasReasoning
             | ResponseEvent::WasRescued
             | ResponseEvent::WasText => {}

@@ -54,8 +54,13 @@ impl Tool {
 }
 
 impl ToolChoice {
-    /// Applies the choice to a contract.
-    pub(super) fn apply(self, contract: &mut Contract) -> Result<(), Failure> {
+    /// Applies the choice to a contract. `called` gives the name under which the
+    /// model calls a tool.
+    pub(super) fn apply(
+        self,
+        contract: &mut Contract,
+        called: impl Fn(String) -> String,
+    ) -> Result<(), Failure> {
         const PARAM: &str = "tool_choice";
         match self {
             Self::Word(word) => contract.choice = mode(PARAM, &word)?,
@@ -65,15 +70,15 @@ impl ToolChoice {
                     None => (chosen.mode, chosen.tools.unwrap_or_default()),
                 };
                 contract.choice = mode(PARAM, word.as_deref().unwrap_or("auto"))?;
-                let names: Vec<String> = tools.into_iter().filter_map(Tool::name).collect();
-                contract.allowed = Some(names);
+                let names = tools.into_iter().filter_map(Tool::name);
+                contract.allowed = Some(names.map(called).collect());
             }
             Self::Tool(chosen) => {
                 let name = chosen
                     .name
                     .or(chosen.function.map(|function| function.name));
                 let missing = || Failure::invalid(PARAM, "The tool to be called is not named");
-                contract.choice = Choice::Tool(name.ok_or_else(missing)?);
+                contract.choice = Choice::Tool(called(name.ok_or_else(missing)?));
             }
         }
         check(contract)

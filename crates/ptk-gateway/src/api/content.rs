@@ -15,6 +15,8 @@ pub(super) struct Content {
     pub(super) text: String,
     /// The type of the first part that is not text.
     pub(super) beyond: Option<String>,
+    /// The names of deferred tools that it refers to.
+    pub(super) references: Vec<String>,
 }
 
 /// A part of a message, in any API.
@@ -24,6 +26,11 @@ struct ContentPart {
     kind: String,
     text: Option<String>,
     refusal: Option<String>,
+    /// The name of a deferred tool.
+    tool_name: Option<String>,
+    /// Such parts, in the result of a search.
+    #[serde(default)]
+    tool_references: Vec<ContentPart>,
 }
 
 impl<'de> Deserialize<'de> for Content {
@@ -39,16 +46,18 @@ impl<'de> Deserialize<'de> for Content {
             fn visit_str<E>(self, text: &str) -> Result<Content, E> {
                 Ok(Content {
                     text: text.to_owned(),
-                    beyond: None,
+                    ..Content::default()
                 })
             }
 
             /// A part that only some servers know.
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Content, A::Error> {
                 let part = ContentPart::deserialize(MapAccessDeserializer::new(fields))?;
+                let references = part.tool_references.into_iter();
                 Ok(Content {
-                    text: String::new(),
                     beyond: Some(part.kind),
+                    references: references.filter_map(|part| part.tool_name).collect(),
+                    ..Content::default()
                 })
             }
 
@@ -59,6 +68,10 @@ impl<'de> Deserialize<'de> for Content {
             fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
                 let mut content = Content::default();
                 while let Some(part) = parts.next_element::<ContentPart>()? {
+                    if part.kind == "tool_reference" {
+                        content.references.extend(part.tool_name);
+                        continue;
+                    }
                     match part.text.or(part.refusal) {
                         Some(text) => {
                             if !content.text.is_empty() && !text.is_empty() {

@@ -349,6 +349,7 @@ async fn one(
     };
     let end = match &call.gateway.hosted {
         Some(tools) if HostedTools::are_for(chat) => exchange.run_with_tools(tools, tell).await?,
+        _ if chat.contract.offer.searched().is_some() => exchange.run_with_search(tell).await?,
         _ => exchange.run(tell).await?,
     };
     call.ticket.used(&end.usage);

@@ -3,7 +3,7 @@
 use ptk_llm::Message;
 use ptk_protocol::ToolCall;
 
-use crate::chat_request::UnsupportedContent;
+use crate::chat_request::{LoadedTools, UnsupportedContent};
 
 /// A conversation that is being parsed.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub(super) struct Talk {
     pub(super) messages: Vec<Message>,
     /// The first part that is not text.
     pub(super) beyond: Option<UnsupportedContent>,
+    /// Deferred tools that results made known.
+    pub(super) loaded: Vec<LoadedTools>,
     /// The calls of the last reply.
     calls: Vec<Made>,
 }
@@ -96,6 +98,15 @@ impl Talk {
     pub(super) fn next(&self, tool: Option<&str>) -> Option<Made> {
         let is_it = |call: &&Made| !call.has_result && tool.is_none_or(|tool| call.name == tool);
         self.calls.iter().find(is_it).cloned()
+    }
+
+    /// Notes that the result of a call makes deferred tools known.
+    pub(super) fn load(&mut self, by: &Made, names: Vec<String>, has_text: bool) {
+        self.loaded.push(LoadedTools {
+            call: by.id.clone(),
+            names,
+            has_text,
+        });
     }
 
     /// Adds the result of a call.

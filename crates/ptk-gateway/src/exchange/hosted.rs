@@ -115,6 +115,7 @@ impl HostedTurn {
             | ResponseEvent::WasReasoning
             | ResponseEvent::WasRescued
             | ResponseEvent::WasText
+            | ResponseEvent::Search(_)
             | ResponseEvent::Passthrough(_) => {}
         }
         matches!(event, ResponseEvent::Text(_) | ResponseEvent::Reasoning(_))

@@ -8,6 +8,7 @@
 //! | `values` | arguments by their schema while they stream |
 //! | `visible` | text for the client |
 //! | `hosted` | answers with tools that the gateway runs itself |
+//! | `search` | answers with searches for tools, which the gateway runs |
 //! | `format` | answers that have to be JSON |
 //! | `shown` | token counts of what the model would be sent |
 
@@ -15,6 +16,7 @@ mod format;
 mod hosted;
 mod plan;
 mod reading;
+mod search;
 mod shown;
 mod values;
 mod visible;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ptk_llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
-use ptk_model::{Approach, Candidate, ToolPrompt, result_message, with_calls};
-use ptk_protocol::{Arguments, Copies, ErrorType, ToolResult};
+use ptk_model::{Approach, Candidate, DeferredTools, ToolPrompt, result_message, with_calls};
+use ptk_protocol::{Arguments, Copies, ErrorType, Formatter, ToolResult};
 use serde_json::{Map, Value};
 
-use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};
+use crate::chat_request::{ChatRequest, Choice, Format, LoadedTools, UnsupportedContent};
 use crate::failure::Failure;
 use crate::gateway::Inner;
 
@@ -43,6 +43,12 @@ impl Plan {
             .offer
             .tool_prompt(&gateway.workers, &gateway.teacher, approach, names)
             .await?;
+        let found = chat.found();
+        let prompt = if prompt.deferred.is_none() || found.is_empty() {
+            prompt
+        } else {
+            Arc::new(prompt.with_found(found))
+        };
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
         let has_tools = !contract.offer.tools.is_empty();
@@ -56,7 +62,7 @@ impl Plan {
             in_words(chat)?;
         }
         let conversation = if is_native {
-            Conversation::native(chat)
+            Conversation::native(chat, &prompt)
         } else {
             Conversation::told(chat, &prompt, keeps_format)
         };
@@ -80,6 +86,9 @@ impl Plan {
         if is_native {
             if let Some(names) = &contract.allowed {
                 request.tools = contract.offer.only(names);
+            } else if let Choice::Tool(name) = &contract.choice {
+                let chosen = contract.offer.tools.named([name.as_str()]);
+                request.tools = request.tools.followed_by(&chosen);
             }
             request.tool_choice = match &contract.choice {
                 Choice::Auto => ToolChoice::Auto,
@@ -149,9 +158,12 @@ struct Conversation {
 
 impl Conversation {
     /// The conversation as the client sent it.
-    fn native(chat: &ChatRequest) -> Self {
+    fn native(chat: &ChatRequest, prompt: &ToolPrompt) -> Self {
+        let system = chat.system.as_deref().into_iter();
+        let system = system.chain(Some(&*prompt.instructions));
+        let system: Vec<&str> = system.filter(|it| !it.is_empty()).collect();
         Self {
-            system: chat.system.clone().unwrap_or_default(),
+            system: system.join("\n\n"),
             messages: chat.messages.clone(),
             ..Self::default()
         }
@@ -180,8 +192,15 @@ impl Conversation {
                 Message::Result {
                     id, text, is_error, ..
                 } => {
-                    copies.remember(text);
-                    let result = result(text, *is_error);
+                    let loaded = chat.loaded_by(id);
+                    if loaded.is_none() {
+                        copies.remember(text);
+                    }
+                    let loaded = loaded.filter(|loaded| !loaded.names.is_empty());
+                    let result = match loaded {
+                        Some(loaded) => known(chat, loaded, text, formatter),
+                        None => result(text, *is_error),
+                    };
                     let shown = formatter.tool_result(&result, several.then_some(id.as_str()));
                     // A mark was broken, so a quote of it has to be restored.
                     holds_calls |= shown.matches('~').count() > text.matches('~').count();
@@ -234,6 +253,22 @@ fn result(text: &str, is_error: bool) -> ToolResult {
     let is_data = text.trim_start().starts_with(['{', '[']);
     let data = is_data.then(|| serde_json::from_str(text).ok()).flatten();
     ToolResult::data(data.unwrap_or_else(|| Value::from(text)))
+}
+
+/// A result that makes deferred tools known, with their definitions.
+fn known(
+    chat: &ChatRequest,
+    loaded: &LoadedTools,
+    text: &str,
+    formatter: &dyn Formatter,
+) -> ToolResult {
+    let names = loaded.names.iter().map(String::as_str);
+    let found = chat.contract.offer.tools.named(names);
+    let mut result = DeferredTools::defined(&found, formatter);
+    if loaded.has_text {
+        result.fields.insert("content".to_owned(), text.into());
+    }
+    result
 }
 
 /// Instructions that follow from the contract, beside those about tools.

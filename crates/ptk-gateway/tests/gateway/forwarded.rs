@@ -573,3 +573,31 @@ async fn a_response_comes_with_all_its_items() {
             && event["annotation"] == source
     ));
 }
+
+#[tokio::test]
+async fn a_server_that_searches_for_tools_itself_does_so() {
+    let weather = json!({"type": "function", "name": "get_weather", "parameters": weather(), "defer_loading": true});
+    let home =
+        json!({"type": "namespace", "name": "home", "description": "At home", "tools": [weather]});
+    let request = json!({
+        "model": "big",
+        "input": "Rain?",
+        "tools": [{"type": "tool_search"}, home],
+    });
+    let search = json!({"type": "tool_search_call", "id": "tsc_9", "status": "completed", "execution": "server", "call_id": null, "arguments": {"paths": ["home"]}});
+    let found = json!({"type": "tool_search_output", "id": "tso_9", "status": "completed", "execution": "server", "call_id": null, "tools": [home]});
+    let call = json!({"type": "function_call", "id": "fc_9", "status": "completed", "call_id": "call_2", "namespace": "home", "name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"});
+    let output = json!([search, found, call]);
+    let whole =
+        json!({"id": "resp", "object": "response", "status": "completed", "output": output});
+    let done = output.as_array().unwrap().iter().enumerate().map(
+        |(at, item)| json!({"type": "response.output_item.done", "output_index": at, "item": item}),
+    );
+    let last = json!({"type": "response.completed", "response": whole});
+    let events: Vec<Value> = done.chain([last]).collect();
+    let before = Before::new(Kind::OpenAiResponses, RESPONSES, whole.clone(), &events).await;
+    let (answer, events) = before.both(RESPONSES, &request).await;
+    assert_eq!(before.asked().await.0["tools"], request["tools"]);
+    assert_eq!(answer["output"], output);
+    assert_eq!(events.last().unwrap()["response"]["output"], output);
+}

@@ -19,3 +19,4 @@ mod operation;
 mod pages;
 mod responses;
 mod scene;
+mod tool_search;

@@ -38,7 +38,7 @@ fn streamed(more: Value) -> Value {
 }
 
 /// The events of a stream, with their names checked.
-fn events(answer: &Answer) -> Vec<Value> {
+pub(crate) fn events(answer: &Answer) -> Vec<Value> {
     assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
     let events = answer
         .text
@@ -55,7 +55,7 @@ fn events(answer: &Answer) -> Vec<Value> {
 
 /// The message that a stream adds up to. Every step is checked against the
 /// specification.
-fn folded(events: &[Value]) -> Value {
+pub(crate) fn folded(events: &[Value]) -> Value {
     let (first, rest) = events.split_first().unwrap();
     assert_eq!(first["type"], "message_start");
     let mut message = first["message"].clone();
@@ -84,7 +84,8 @@ fn folded(events: &[Value]) -> Value {
                     "thinking_delta" => ("thinking", "thinking"),
                     "signature_delta" => ("thinking", "signature"),
                     "input_json_delta" => {
-                        assert_eq!(block["type"], "tool_use");
+                        let kind = block["type"].as_str().unwrap();
+                        assert!(["tool_use", "server_tool_use"].contains(&kind));
                         assert_eq!(block["input"], json!({}));
                         json.push_str(delta["partial_json"].as_str().unwrap());
                         continue;
@@ -99,7 +100,7 @@ fn folded(events: &[Value]) -> Value {
                 let json = open.take().expect("an open block");
                 assert_eq!(event["index"], blocks.len() - 1);
                 let block = blocks.last_mut().unwrap();
-                if block["type"] == "tool_use" {
+                if block.get("input").is_some() {
                     block["input"] = input(&json);
                 }
             }

@@ -24,7 +24,7 @@ fn request(more: &Value) -> Value {
 }
 
 /// The events of a stream, numbered without a gap.
-fn events(text: &str) -> Vec<Value> {
+pub(crate) fn events(text: &str) -> Vec<Value> {
     let events = text.split("\n\n").filter(|it| !it.is_empty());
     let events = events.enumerate().map(|(number, event)| {
         let (name, data) = event.split_once('\n').unwrap();
@@ -41,7 +41,7 @@ fn events(text: &str) -> Vec<Value> {
 
 /// Checks the items that the deltas of a stream add up to: each must equal its
 /// final item.
-fn check(events: &[Value]) {
+pub(crate) fn check(events: &[Value]) {
     let mut told = String::new();
     for event in events {
         match event["type"].as_str().unwrap() {

@@ -96,6 +96,11 @@ impl Scene {
         seen.last().expect("the model was not asked").clone()
     }
 
+    /// All requests to the model.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.model.seen.lock().unwrap().clone()
+    }
+
     /// The conversation of the last request to the model.
     pub(crate) fn conversation(&self) -> Vec<Message> {
         self.asked().messages

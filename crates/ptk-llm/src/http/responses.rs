@@ -10,7 +10,10 @@ use super::{
     Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, others, text,
     usage,
 };
-use crate::{Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice};
+use crate::{
+    Api, Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice,
+    qualified_name,
+};
 
 /// The path of the endpoint.
 const PATH: &str = "/responses";
@@ -262,7 +265,13 @@ impl ItemReading {
         deltas.push(Delta::CallStart {
             index,
             id: id.map(str::to_owned),
-            name: text(item, "name").unwrap_or_default().to_owned(),
+            name: match (
+                text(item, "namespace"),
+                text(item, "name").unwrap_or_default(),
+            ) {
+                (Some(namespace), name) => qualified_name(namespace, name),
+                (None, name) => name.to_owned(),
+            },
         });
     }
 

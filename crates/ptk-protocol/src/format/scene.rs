@@ -203,6 +203,7 @@ fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
         ("grep", Variant::First) => &[("pattern", "connect_timeout")],
         ("grep", Variant::Second) => &[("pattern", "Ann")],
         ("glob", Variant::First) => &[("pattern", "**/*.py")],
+        ("findtools", Variant::First) => &[("query", "add a calendar event")],
         ("writefile" | "createfile", Variant::First) => {
             &[("path", "notes.txt"), ("content", "Hello")]
         }
@@ -291,6 +292,13 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
                 what => format!("Where is {what:?} in this project?"),
             };
             Plot::new(question, "lines with that word")
+        }),
+        "findtools" => text(&["query"]).map(|query| {
+            let question = match query.as_str() {
+                "add a calendar event" => "Put lunch with Ann into my calendar.".to_owned(),
+                query => format!("Which tool is there for this: {query}?"),
+            };
+            Plot::new(question, "a tool for it")
         }),
         "getdiagnostics" => path.map(|path| {
             let question = format!("Are there errors in {path}?");

@@ -91,6 +91,10 @@ impl Tool for CommandTool {
         Class::Background
     }
 
+    fn is_deferrable(&self) -> bool {
+        true
+    }
+
     fn timeout(&self, _args: &Arguments) -> Option<Duration> {
         Some(self.timeout)
     }

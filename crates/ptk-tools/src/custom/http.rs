@@ -313,6 +313,10 @@ impl Tool for HttpTool {
         Class::Background
     }
 
+    fn is_deferrable(&self) -> bool {
+        true
+    }
+
     fn timeout(&self, _args: &Arguments) -> Option<Duration> {
         Some(self.timeout)
     }

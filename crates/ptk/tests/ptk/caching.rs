@@ -16,6 +16,7 @@ use ptk::{Mode, Model, Ptk, RunOptions};
 use serde_json::{Value, json};
 
 use self::server::{CHATS, COMPLETIONS, MARK, Prompt, Reply, Server};
+use crate::many_tools::remote::{self, Calls};
 use crate::scene::{Scene, Wait, arguments};
 
 const TURNS: usize = 20;
@@ -276,6 +277,61 @@ async fn tools_that_come_later_are_appended() {
             let (last, others) = after.tools.split_last().unwrap();
             assert_eq!(others, before.tools, "{kind:?}");
             assert!(last.contains("a_late_one"));
+        }
+    }
+}
+
+/// Tools that were found change the prompt of native models once, at the end of
+/// the tools, and that of others never.
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_are_found_are_appended() {
+    for (kind, way) in ways() {
+        let find = |query: &str| {
+            let args = json!({"query": query, "limit": 2});
+            way.reply("", &[("find_tools", args)])
+        };
+        let used = way.reply("", &[("weather__forecast", json!({"city": "Hue"}))]);
+        let unsought = way.reply("", &[("mail__list_labels", json!({}))]);
+        let answer = way.reply("So it is.", &[]);
+        let replies = [
+            vec![find("weather"), used.clone(), answer.clone()],
+            vec![used, answer.clone()],
+            vec![find("create an issue"), find("quux"), answer.clone()],
+            vec![unsought, answer],
+        ];
+        let count: usize = replies.iter().map(Vec::len).sum();
+        let program = Program::new(kind, way, replies.concat()).await;
+        let start = || {
+            let mut registry = program.scene.registry();
+            remote::add(&mut registry, &Calls::default());
+            let builder = program.scene.builder(program.server.provider());
+            let builder = builder.model(program.model()).tools(registry);
+            builder.store(Arc::clone(&program.store)).build().unwrap()
+        };
+        for turn in 0..4 {
+            // Each turn in a program of its own.
+            let ptk = start();
+            let prompt = format!("Question {turn}");
+            program.asks(&ptk, prompt, ptk.options()).await;
+        }
+        let prompts = program.server.prompts();
+        assert_eq!(prompts.len(), count, "{kind:?} {way:?}");
+        if way != Way::Native {
+            assert_eq!(breaks(&prompts), [0; 0], "{kind:?} {way:?}");
+            continue;
+        }
+        // After the finds of something, and the call without one.
+        let grown = [1, 6, 9];
+        assert_eq!(breaks(&prompts), grown, "{kind:?}");
+        for at in grown {
+            let (before, after) = (&prompts[at - 1], &prompts[at]);
+            assert!(before.is_said_before(after), "{kind:?} {at}");
+            assert_eq!(before.system, after.system);
+            let (before, after) = (before.tools.concat(), after.tools.concat());
+            // Some APIs have all tools in one object.
+            let before = before.trim_end_matches(['}', ']']);
+            assert!(after.starts_with(before), "{kind:?} {at}: {after}");
+            assert!(after.len() > before.len() + 100);
         }
     }
 }

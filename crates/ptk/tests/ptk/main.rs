@@ -23,6 +23,7 @@ mod interleaving;
 mod limits;
 mod looping;
 mod malformed;
+mod many_tools;
 mod models;
 mod native;
 mod random;

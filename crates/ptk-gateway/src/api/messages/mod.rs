@@ -1,12 +1,15 @@
 //! The endpoint `/v1/messages` of Anthropic's API.
 
 mod request;
+mod search;
 mod write;
 
 use hyper::StatusCode;
 use ptk_llm::Api;
 use serde_json::json;
+use serde_json::value::RawValue;
 
+use self::search::SearchTool;
 use self::write::{MessageInfo, MessagesWriter, message};
 use super::{Call, EVENTS, JSON, Reply, streamed, whole};
 use crate::chat_request::{ChatRequest, OriginalRequest};
@@ -19,9 +22,9 @@ use crate::hosted::HostedTools;
 const BETA: &str = "anthropic-beta";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
-    let (call, (chat, streams)) = super::read(call, read).await?;
+    let (call, (chat, search, streams)) = super::read(call, read).await?;
     call.ticket.asked(&chat.model, streams);
-    let info = MessageInfo::new(&chat.model);
+    let info = MessageInfo::new(&chat, search);
     if streams {
         let writer = MessagesWriter::new(info);
         return streamed(call, EVENTS, vec![(chat, writer)], |_, _| {}).await;
@@ -31,9 +34,11 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
 }
 
-/// Parses a request, and whether its answer is streamed.
-fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
+/// Parses a request, how it calls the search for tools, and whether its answer
+/// is streamed.
+fn read(call: &Call) -> Result<(ChatRequest, SearchTool, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
+    let search = SearchTool::of(fields.peek("tools").map(RawValue::get));
     let streams = fields.read("stream")?.unwrap_or(false);
     let max_tokens: u32 = fields.need("max_tokens")?;
     if max_tokens == 0 {
@@ -47,7 +52,7 @@ fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
         written: Some(written(call)),
         ..request::chat(&call.gateway, &mut fields)?
     };
-    Ok((chat, streams))
+    Ok((chat, search, streams))
 }
 
 /// The request as the client sent it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptk_llm::Sampling;
+use ptk_model::DeferredTools;
 use ptk_protocol::{Arguments, ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,11 +13,15 @@ use super::super::choice::{FormatField, Texts, check};
 use super::super::content::Content;
 use super::super::number;
 use super::super::talk::Talk;
+use super::search::SearchTool;
 use crate::chat_request::{ChatRequest, Choice, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
-use crate::offer::Offer;
+use crate::offer::{FoundBy, Offer};
+
+/// The name of searches in a conversation whose request has none.
+const SEARCH: &str = "find_tools";
 
 /// Parses a request, except for its token limit.
 pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatRequest, Failure> {
@@ -41,7 +46,7 @@ pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatReque
     };
     if let Some(choice) = fields.read::<ChoiceField>("tool_choice")? {
         contract.one_call = choice.disable_parallel_tool_use == Some(true);
-        contract.choice = choice.choice()?;
+        contract.choice = choice.choice(&contract.offer)?;
     }
     check(&contract)?;
     let mut talk = Talk::default();
@@ -56,11 +61,13 @@ pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatReque
             "`messages` is empty; send at least one",
         ));
     }
+    let search = contract.offer.searched().and_then(DeferredTools::search);
+    let search = search.map_or(SEARCH, |search| search.name.as_str());
     for (at, message) in messages.into_iter().enumerate() {
-        message.tell(&format!("messages[{at}]"), &mut talk)?;
+        message.tell(&format!("messages[{at}]"), &mut talk, search)?;
     }
     let stop = fields.read::<Texts>("stop_sequences")?;
-    Ok(ChatRequest {
+    let mut chat = ChatRequest {
         model,
         system: talk.system.filter(|system| !system.is_empty()),
         messages: talk.messages,
@@ -73,8 +80,11 @@ pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatReque
         },
         stop: stop.map_or(Ok(Vec::new()), |stop| stop.stops("stop_sequences"))?,
         unsupported_content: talk.beyond,
+        loaded: talk.loaded,
         ..ChatRequest::default()
-    })
+    };
+    chat.tell_searches();
+    Ok(chat)
 }
 
 /// The format of the answer, under its current name or an older one.
@@ -106,11 +116,23 @@ struct AnthropicToolField {
     input_schema: Option<Value>,
     #[serde(default)]
     strict: Option<bool>,
+    #[serde(default)]
+    defer_loading: Option<bool>,
 }
 
 fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get("messages", raw.get(), || {
-        let tools: Vec<AnthropicToolField> = fields::read("tools", raw)?;
+        let mut tools: Vec<AnthropicToolField> = fields::read("tools", raw)?;
+        let is_search =
+            |tool: &AnthropicToolField| tool.kind.as_deref().is_some_and(SearchTool::is_name);
+        let found_by = if tools.iter().any(is_search) {
+            FoundBy::Gateway
+        } else {
+            FoundBy::Client
+        };
+        tools.retain(|tool| !is_search(tool));
+        let deferred = tools.iter().filter(|tool| tool.defer_loading == Some(true));
+        let deferred: Vec<String> = deferred.map(|tool| tool.name.clone()).collect();
         let mut passthrough = tools.iter().enumerate();
         let passthrough =
             passthrough.find_map(|(at, tool)| tool.unsupported_content(&format!("tools[{at}]")));
@@ -118,7 +140,8 @@ fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
         // A toolset of the server has no name.
         let tools = tools.filter(|(_, tool)| tool.own_kind().is_none() || !tool.name.is_empty());
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
-        let mut offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
+        let offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
+        let mut offer = offer.deferring(&deferred, found_by)?;
         offer.unsupported_content = passthrough;
         Ok(offer)
     })
@@ -173,7 +196,7 @@ struct ChoiceField {
 }
 
 impl ChoiceField {
-    fn choice(self) -> Result<Choice, Failure> {
+    fn choice(self, offer: &Offer) -> Result<Choice, Failure> {
         const PARAM: &str = "tool_choice";
         match self.kind.as_str() {
             "auto" => Ok(Choice::Auto),
@@ -181,7 +204,12 @@ impl ChoiceField {
             "none" => Ok(Choice::None),
             "tool" => {
                 let missing = || Failure::invalid(PARAM, "The tool to be called is not named");
-                self.name.map(Choice::Tool).ok_or_else(missing)
+                let search = offer.searched().and_then(DeferredTools::search);
+                let name = self.name.ok_or_else(missing)?;
+                Ok(Choice::Tool(match search {
+                    Some(search) if SearchTool::is_name(&name) => search.name.clone(),
+                    _ => name,
+                }))
             }
             other => Err(Failure::invalid(
                 PARAM,
@@ -228,7 +256,7 @@ enum Role {
 
 impl AnthropicMessageField {
     /// Adds the message to a conversation.
-    fn tell(self, at: &str, talk: &mut Talk) -> Result<(), Failure> {
+    fn tell(self, at: &str, talk: &mut Talk, search: &str) -> Result<(), Failure> {
         let role = match self.role.as_str() {
             "system" => Role::System,
             "user" => Role::User,
@@ -246,6 +274,7 @@ impl AnthropicMessageField {
             text: String::new(),
             calls: Vec::new(),
             talk,
+            search,
         };
         if self.content.get().starts_with('"') {
             turn.text = fields::read(&place, &self.content)?;
@@ -266,6 +295,8 @@ struct MessageTurn<'t> {
     text: String,
     calls: Vec<ToolCall>,
     talk: &'t mut Talk,
+    /// The name under which the model searches for tools.
+    search: &'t str,
 }
 
 impl MessageTurn<'_> {
@@ -306,7 +337,29 @@ impl MessageTurn<'_> {
                     ));
                 };
                 let is_error = block.is_error == Some(true);
+                if !content.references.is_empty() {
+                    let has_text = !content.text.is_empty();
+                    self.talk.load(&made, content.references, has_text);
+                }
                 self.talk.result(made, content.text, is_error);
+            }
+            ("server_tool_use", Role::Assistant)
+                if block.name.as_deref().is_some_and(SearchTool::is_name) =>
+            {
+                let id = needed(at, "id", block.id)?;
+                let input = needed(at, "input", block.input)?;
+                let input = serde_json::from_str(input.get()).unwrap_or_default();
+                let call = ToolCall::new(self.search, SearchTool::args(input));
+                self.calls.push(call.with_id(SearchTool::id(&id)));
+            }
+            ("tool_search_tool_result", Role::Assistant) => {
+                let id = needed(at, "tool_use_id", block.tool_use_id)?;
+                self.end();
+                let content = block.content.unwrap_or_default();
+                if let Some(made) = self.talk.by_id(&SearchTool::id(&id)) {
+                    self.talk.load(&made, content.references, false);
+                    self.talk.result(made, String::new(), false);
+                }
             }
             ("tool_use" | "tool_result", _) => {
                 return Err(Failure::invalid(

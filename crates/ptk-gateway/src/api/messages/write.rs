@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::super::{Writer, put, quote};
+use super::search::SearchTool;
+use crate::chat_request::ChatRequest;
 use crate::failure::Failure;
-use crate::response::{End, ResponseEvent, ResponsePart, Whole, new_id};
+use crate::response::{End, ResponseEvent, ResponsePart, ToolSearch, Whole, new_id};
 
 /// The field for what the server left out of the conversation.
 const CONTEXT: &str = "context_management";
@@ -16,13 +18,16 @@ const CONTEXT: &str = "context_management";
 pub(super) struct MessageInfo {
     id: String,
     model: String,
+    /// How the client calls the search for tools.
+    search: SearchTool,
 }
 
 impl MessageInfo {
-    pub(super) fn new(model: &str) -> Self {
+    pub(super) fn new(chat: &ChatRequest, search: SearchTool) -> Self {
         Self {
             id: new_id("msg_"),
-            model: model.to_owned(),
+            model: chat.model.clone(),
+            search,
         }
     }
 }
@@ -49,10 +54,13 @@ enum AnthropicBlock<'b> {
     /// A part that only this API has, from the model's server.
     #[serde(untagged)]
     Passthrough(&'b Value),
+    /// A search for tools, or its result.
+    #[serde(untagged)]
+    Search(Value),
 }
 
 /// The parts of an answer in this API's format.
-fn blocks(parts: &[ResponsePart]) -> Vec<AnthropicBlock<'_>> {
+fn blocks(parts: &[ResponsePart], search: SearchTool) -> Vec<AnthropicBlock<'_>> {
     let mut blocks = Vec::with_capacity(parts.len());
     for part in parts {
         match (part, blocks.last_mut()) {
@@ -70,6 +78,11 @@ fn blocks(parts: &[ResponsePart]) -> Vec<AnthropicBlock<'_>> {
                     name,
                     input: args,
                 });
+            }
+            (ResponsePart::Search(made), _) => {
+                let input = search.input(&made.args);
+                blocks.push(AnthropicBlock::Search(search.call(made, &input)));
+                blocks.push(AnthropicBlock::Search(SearchTool::result(made)));
             }
             (ResponsePart::Passthrough(Passthrough::Part(value)), _) => {
                 blocks.push(AnthropicBlock::Passthrough(value));
@@ -135,7 +148,7 @@ impl<'m> AnthropicMessage<'m> {
 /// Writes the whole answer.
 pub(super) fn message(info: &MessageInfo, answer: &Whole) -> Vec<u8> {
     let message = AnthropicMessage {
-        content: blocks(&answer.parts),
+        content: blocks(&answer.parts, info.search),
         stop: stop(&answer.end),
         usage: used(&answer.end),
         ptk: notes(&answer.end),
@@ -292,6 +305,18 @@ impl MessagesWriter {
         }
     }
 
+    /// Writes a search for tools, and its result.
+    fn search(&mut self, made: &ToolSearch, out: &mut Vec<u8>) {
+        let search = self.info.search;
+        let call = AnthropicBlock::Search(search.call(made, &json!({})));
+        self.start(OpenBlock::Passthrough, &call, out);
+        let input = search.input(&made.args).to_string();
+        self.delta("input_json_delta", "partial_json", &input, out);
+        let result = AnthropicBlock::Search(SearchTool::result(made));
+        self.start(OpenBlock::Passthrough, &result, out);
+        self.stop(out);
+    }
+
     /// Writes content that only this API has a field for.
     fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
         match passthrough {
@@ -371,6 +396,7 @@ impl Writer for MessagesWriter {
                 self.delta("input_json_delta", "partial_json", json, out);
             }
             ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => self.stop(out),
+            ResponseEvent::Search(search) => self.search(search, out),
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
             ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
         }

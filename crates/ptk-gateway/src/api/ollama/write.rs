@@ -160,7 +160,10 @@ pub(super) fn message(model: &str, start: Instant, answer: &Whole) -> Vec<u8> {
             ResponsePart::Call { id, name, args, .. } => {
                 calls.push(OllamaCall::new(id, calls.len(), name, args));
             }
-            ResponsePart::Text(_) | ResponsePart::Reasoning(_) | ResponsePart::Passthrough(_) => {}
+            ResponsePart::Text(_)
+            | ResponsePart::Reasoning(_)
+            | ResponsePart::Search(_)
+            | ResponsePart::Passthrough(_) => {}
         }
     }
     let message = OllamaMessage {
@@ -246,6 +249,7 @@ impl Writer for OllamaWriter {
                 self.cut.push(broken_off(&name, &json));
             }
             ResponseEvent::Passthrough(_)
+            | ResponseEvent::Search(_)
             | ResponseEvent::WasReasoning
             | ResponseEvent::WasRescued
             | ResponseEvent::WasText => {}

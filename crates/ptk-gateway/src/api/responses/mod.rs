@@ -2,6 +2,7 @@
 //! sends the whole conversation each time.
 
 mod request;
+mod tools;
 mod write;
 
 use self::request::read;
@@ -13,7 +14,7 @@ use crate::response::{ResponseEvent, ResponsePart};
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
     call.ticket.asked(&read.chat.model, read.streams);
-    let mut events = ResponsesWriter::new(read.about, read.custom);
+    let mut events = ResponsesWriter::new(read.about, read.names);
     if read.streams {
         return streamed(call, EVENTS, vec![(read.chat, events)], |_, _| {}).await;
     }
@@ -28,6 +29,9 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
             }
             ResponsePart::Passthrough(passthrough) => {
                 events.event(ResponseEvent::Passthrough(passthrough), &mut unheard);
+            }
+            ResponsePart::Search(search) => {
+                events.event(ResponseEvent::Search(search), &mut unheard);
             }
             ResponsePart::Call {
                 id,

@@ -1,11 +1,10 @@
 //! Requests of the responses API.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use ptk_llm::{Api, Message, Sampling};
-use ptk_protocol::{Arguments, ToolCall, ToolSpec};
+use ptk_protocol::{Arguments, ToolCall};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -14,12 +13,12 @@ use super::super::choice::{FormatField, ToolChoice, check};
 use super::super::content::{self, Content};
 use super::super::number;
 use super::super::talk::Talk;
+use super::tools::{ToolNames, Tools};
+use super::write::SEARCH;
 use crate::chat_request::{ChatRequest, Contract, OriginalRequest};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
-use crate::offer::Offer;
-use crate::response::Note;
 
 /// The parameter of tools that take a text and no arguments.
 pub(super) const INPUT: &str = "input";
@@ -29,8 +28,8 @@ pub(super) struct ParsedResponses {
     pub(super) chat: ChatRequest,
     /// Fields of the request that the answer repeats.
     pub(super) about: Map<String, Value>,
-    /// The names of the tools that take a text.
-    pub(super) custom: Vec<String>,
+    /// How its tools are called.
+    pub(super) names: ToolNames,
     pub(super) streams: bool,
 }
 
@@ -49,9 +48,21 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Fai
         ));
     }
     let raw_tools = fields.raw("tools");
-    let tools = Tools::read(gateway, raw_tools)?;
+    let mut tools = Tools::read(raw_tools)?;
+    let instructions: Option<String> = fields.read("instructions")?;
+    let mut talk = Talk::default();
+    talk.system.clone_from(&instructions);
+    match fields.raw("input") {
+        Some(input) => tell(&mut talk, &mut tools, input)?,
+        None => {
+            return Err(Failure {
+                code: "missing_required_parameter".into(),
+                ..Failure::invalid("input", "The field `input` is missing")
+            });
+        }
+    }
     let mut contract = Contract {
-        offer: tools.offer,
+        offer: tools.offer(gateway)?,
         one_call: fields.read("parallel_tool_calls")? == Some(false),
         ..Contract::default()
     };
@@ -60,7 +71,7 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Fai
         let choice: ToolChoice = serde_json::from_value(choice.clone()).map_err(|_| {
             Failure::invalid("tool_choice", "The field `tool_choice` cannot be read")
         })?;
-        choice.apply(&mut contract)?;
+        choice.apply(&mut contract, |name| tools.names.chosen(name))?;
     }
     check(&contract)?;
     let format = fields
@@ -70,18 +81,6 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Fai
         let field: FormatField = serde_json::from_value(format.clone())
             .map_err(|_| Failure::invalid("text.format", "The format cannot be read"))?;
         contract.format = field.format("text.format")?;
-    }
-    let instructions: Option<String> = fields.read("instructions")?;
-    let mut talk = Talk::default();
-    talk.system.clone_from(&instructions);
-    match fields.raw("input") {
-        Some(input) => tell(&mut talk, input)?,
-        None => {
-            return Err(Failure {
-                code: "missing_required_parameter".into(),
-                ..Failure::invalid("input", "The field `input` is missing")
-            });
-        }
     }
     let sampling = Sampling {
         temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
@@ -110,10 +109,10 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Fai
         "metadata": fields.read::<Value>("metadata")?.unwrap_or_else(|| json!({})),
         "user": fields.read::<Value>("user")?,
     });
-    Ok(ParsedResponses {
+    let mut read = ParsedResponses {
         streams: fields.read("stream")?.unwrap_or(false),
         about: about.as_object().cloned().unwrap_or_default(),
-        custom: tools.custom,
+        names: tools.names,
         chat: ChatRequest {
             model,
             system: talk.system,
@@ -129,99 +128,11 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Fai
             }),
             unsupported_content: talk.beyond,
             left_out: tools.notes,
+            loaded: talk.loaded,
         },
-    })
-}
-
-/// The tools of a request.
-#[derive(Default)]
-struct Tools {
-    offer: Arc<Offer>,
-    custom: Vec<String>,
-    notes: Vec<Note>,
-}
-
-#[derive(Deserialize)]
-struct ResponsesToolField {
-    #[serde(rename = "type", default)]
-    kind: String,
-    name: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Option<Value>,
-    #[serde(default)]
-    strict: Option<bool>,
-    /// For tools that take a text: its format.
-    #[serde(default)]
-    format: Option<Value>,
-    /// For a namespace: the tools in it.
-    #[serde(default)]
-    tools: Vec<ResponsesToolField>,
-}
-
-impl Tools {
-    fn read(gateway: &Inner, raw: Option<&RawValue>) -> Result<Self, Failure> {
-        let Some(raw) = raw else {
-            return Ok(Self::default());
-        };
-        let fields: Vec<ResponsesToolField> = fields::read("tools", raw)?;
-        let mut custom = Vec::new();
-        let mut notes = Vec::new();
-        let mut tools = Vec::new();
-        let all = fields.into_iter().flat_map(|mut field| {
-            let inner = std::mem::take(&mut field.tools);
-            let is_group = field.kind == "namespace";
-            let passthrough = (!is_group).then_some(field);
-            passthrough.into_iter().chain(inner)
-        });
-        for (at, field) in all.enumerate() {
-            let missing = || Failure::invalid(format!("tools[{at}].name"), "A tool has no name");
-            match field.kind.as_str() {
-                "function" | "" => {
-                    let name = field.name.ok_or_else(missing)?;
-                    let parameters = field.parameters.filter(Value::is_object);
-                    let parameters = parameters
-                        .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
-                    let description = field.description.unwrap_or_default();
-                    let spec = ToolSpec::new(name, description, parameters);
-                    tools.push((spec, field.strict == Some(true)));
-                }
-                "custom" => {
-                    let name = field.name.ok_or_else(missing)?;
-                    custom.push(name.clone());
-                    tools.push((free_form(name, field.description, field.format.as_ref()), false));
-                }
-                kind => notes.push(Note::new(
-                    "tool_left_out",
-                    format!("The tool `{kind}` is run by OpenAI's own servers, and is not offered to the model here"),
-                )),
-            }
-        }
-        let offer = gateway
-            .offers
-            .get("responses", raw.get(), || Offer::new(tools))?;
-        Ok(Self {
-            offer,
-            custom,
-            notes,
-        })
-    }
-}
-
-/// A tool that takes a text.
-fn free_form(name: String, description: Option<String>, format: Option<&Value>) -> ToolSpec {
-    let grammar = format.and_then(|format| format.get("definition")?.as_str());
-    let about = grammar.map_or_else(
-        || "The whole input, as a text".to_owned(),
-        |grammar| format!("The whole input, as a text by this grammar:\n{grammar}"),
-    );
-    let parameters = json!({
-        "type": "object",
-        "properties": {INPUT: {"type": "string", "description": about}},
-        "required": [INPUT],
-    });
-    ToolSpec::new(name, description.unwrap_or_default(), parameters)
+    };
+    read.chat.tell_searches();
+    Ok(read)
 }
 
 /// An item of a conversation.
@@ -243,10 +154,16 @@ struct Item {
     input: Value,
     #[serde(default)]
     output: Option<Content>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    tools: Option<Box<RawValue>>,
 }
 
 /// Parses a conversation.
-fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
+fn tell(talk: &mut Talk, tools: &mut Tools<'_>, raw: &RawValue) -> Result<(), Failure> {
     if raw.get().starts_with('"') {
         talk.user(fields::read("input", raw)?);
         return Ok(());
@@ -256,14 +173,14 @@ fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
         return Err(Failure::invalid("input", "There is nothing in `input`"));
     }
     for (at, item) in items.into_iter().enumerate() {
-        item.tell(at, talk)?;
+        item.tell(at, talk, tools)?;
     }
     Ok(())
 }
 
 impl Item {
     /// Adds the item to a conversation.
-    fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
+    fn tell(self, at: usize, talk: &mut Talk, tools: &mut Tools<'_>) -> Result<(), Failure> {
         let invalid =
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
         match self.kind.as_str() {
@@ -291,6 +208,7 @@ impl Item {
                         "A call lacks its `call_id` or its `name`".to_owned(),
                     ));
                 };
+                let name = Tools::called(self.namespace.as_deref(), &name);
                 talk.call(match self.input {
                     text @ Value::String(_) if self.kind == "custom_tool_call" => {
                         let args = Map::from_iter([(INPUT.to_owned(), text)]);
@@ -318,11 +236,49 @@ impl Item {
                     is_error: false,
                 });
             }
+            "tool_search_call" => {
+                let id = self.search_id(at);
+                let args = match self.arguments {
+                    Value::Object(args) => Arguments::from(args),
+                    other => content::call(&id, "", &written(&other)).args,
+                };
+                talk.call(ToolCall::new(tools.search_name(), args).with_id(id));
+            }
+            "tool_search_output" => {
+                let given = self.call_id.clone().and_then(|id| talk.by_id(&id));
+                let name = tools.search_name();
+                let Some(made) = given.or_else(|| talk.next(Some(name))) else {
+                    return Err(invalid(
+                        ".call_id",
+                        "The result belongs to no search for tools before it".to_owned(),
+                    ));
+                };
+                let names = match &self.tools {
+                    Some(raw) => tools.load(&format!("input[{at}].tools"), raw)?,
+                    None => Vec::new(),
+                };
+                talk.load(&made, names, false);
+                talk.result(made, String::new(), false);
+            }
+            "additional_tools" => {
+                if let Some(raw) = &self.tools {
+                    tools.add(&format!("input[{at}].tools"), raw)?;
+                }
+            }
             // The reasoning of a model is not sent to it again.
             "reasoning" => {}
             kind => talk.beyond(format!("input[{at}].type"), Some(kind.to_owned())),
         }
         Ok(())
+    }
+}
+
+impl Item {
+    /// The id of a search: a server's has no id of its call.
+    fn search_id(&self, at: usize) -> String {
+        let id = self.call_id.as_deref().or(self.id.as_deref());
+        let id = id.map(|id| id.strip_prefix(SEARCH).unwrap_or(id));
+        id.map_or_else(|| format!("search_{at}"), str::to_owned)
     }
 }
 

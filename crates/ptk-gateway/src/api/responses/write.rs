@@ -5,15 +5,19 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Writer, now, put};
 use super::request::INPUT;
+use super::tools::ToolNames;
 use crate::failure::Failure;
-use crate::response::{End, ResponseEvent, new_id};
+use crate::response::{End, ResponseEvent, ToolSearch, new_id};
+
+/// The beginning of the ids of searches for tools.
+pub(super) const SEARCH: &str = "tsc_";
 
 /// Writes an answer as events, and keeps its items.
 pub(super) struct ResponsesWriter {
     id: String,
     created: u64,
     about: Map<String, Value>,
-    custom: Vec<String>,
+    names: ToolNames,
     number: u64,
     has_begun: bool,
     output: Vec<Value>,
@@ -32,17 +36,27 @@ struct OpenItem {
 enum OpenKind {
     Message,
     Reasoning,
-    Call { call_id: String, name: String },
-    Custom { call_id: String, name: String },
+    Call {
+        call_id: String,
+        name: String,
+    },
+    Custom {
+        call_id: String,
+        name: String,
+    },
+    /// A search for tools that the client runs.
+    Search {
+        call_id: String,
+    },
 }
 
 impl ResponsesWriter {
-    pub(super) fn new(about: Map<String, Value>, custom: Vec<String>) -> Self {
+    pub(super) fn new(about: Map<String, Value>, names: ToolNames) -> Self {
         Self {
             id: new_id("resp_"),
             created: now(),
             about,
-            custom,
+            names,
             number: 0,
             has_begun: false,
             output: Vec::new(),
@@ -135,6 +149,7 @@ impl ResponsesWriter {
             OpenKind::Reasoning => ("reasoning", "rs_"),
             OpenKind::Call { .. } => ("function_call", "fc_"),
             OpenKind::Custom { .. } => ("custom_tool_call", "ctc_"),
+            OpenKind::Search { .. } => ("tool_search_call", SEARCH),
         };
         let passthrough = self.next.take_if(|(kind, _)| kind == name);
         let open = OpenItem {
@@ -142,7 +157,7 @@ impl ResponsesWriter {
             kind,
             text: String::new(),
         };
-        let mut item = open.item("in_progress");
+        let mut item = open.item("in_progress", &self.names);
         // Its content follows as a part of its own.
         if let (OpenKind::Message | OpenKind::Reasoning, Value::Object(item)) =
             (&open.kind, &mut item)
@@ -171,7 +186,8 @@ impl ResponsesWriter {
     fn close_as(&mut self, status: &str, out: &mut Vec<u8>) {
         if let Some(open) = self.open.take() {
             self.end_parts(&open, out);
-            self.done(open.item(status), out);
+            let item = open.item(status, &self.names);
+            self.done(item, out);
         }
     }
 
@@ -214,7 +230,8 @@ impl ResponsesWriter {
             }
             OpenKind::Call { name, .. } => {
                 let fields = with(about(None), "arguments", open.text.clone().into());
-                let fields = with(fields, "name", name.clone().into());
+                let (_, own) = self.names.in_items(name);
+                let fields = with(fields, "name", own.into());
                 self.event("response.function_call_arguments.done", fields, out);
             }
             OpenKind::Custom { .. } => {
@@ -230,10 +247,34 @@ impl ResponsesWriter {
                     out,
                 );
             }
+            OpenKind::Search { .. } => {}
         }
         if let Some((kind, index)) = open.part_event("done") {
             self.event(&kind, with(about(Some(index)), "part", open.part()), out);
         }
+    }
+
+    /// Writes a search for tools that the gateway ran, and its result.
+    fn search(&mut self, search: &ToolSearch, out: &mut Vec<u8>) {
+        let ToolSearch { id, args, found } = search;
+        let item = |status: &str, kind: &str, begins: &str, name: &str, value: Value| {
+            let mut item = json!({
+                "id": format!("{begins}{id}"), "type": kind, "status": status,
+                "execution": "server", "call_id": null,
+            });
+            if let Value::Object(item) = &mut item {
+                item.insert(name.to_owned(), value);
+            }
+            item
+        };
+        let call =
+            |status: &str, args: Value| item(status, "tool_search_call", SEARCH, "arguments", args);
+        self.add(&call("in_progress", json!({})), out);
+        self.done(call("completed", Value::Object(args.as_map().clone())), out);
+        let found = Value::Array(self.names.definitions(found));
+        let output = item("completed", "tool_search_output", "tso_", "tools", found);
+        self.add(&output, out);
+        self.done(output, out);
     }
 
     /// Writes a complete item.
@@ -340,8 +381,8 @@ impl OpenItem {
         matches!(self.kind, OpenKind::Message)
     }
 
-    fn item(&self, status: &str) -> Value {
-        match &self.kind {
+    fn item(&self, status: &str, names: &ToolNames) -> Value {
+        let mut item = match &self.kind {
             OpenKind::Message => json!({
                 "id": self.id, "type": "message", "status": status, "role": "assistant",
                 "content": [self.part()],
@@ -349,15 +390,26 @@ impl OpenItem {
             OpenKind::Reasoning => json!({
                 "id": self.id, "type": "reasoning", "summary": [self.part()],
             }),
-            OpenKind::Call { call_id, name } => json!({
+            OpenKind::Call { call_id, .. } => json!({
                 "id": self.id, "type": "function_call", "status": status,
-                "arguments": self.text, "call_id": call_id, "name": name,
+                "arguments": self.text, "call_id": call_id,
             }),
-            OpenKind::Custom { call_id, name } => json!({
+            OpenKind::Custom { call_id, .. } => json!({
                 "id": self.id, "type": "custom_tool_call", "status": status,
-                "call_id": call_id, "name": name, INPUT: self.text,
+                "call_id": call_id, INPUT: self.text,
             }),
+            OpenKind::Search { call_id } => json!({
+                "id": self.id, "type": "tool_search_call", "status": status,
+                "execution": "client", "call_id": call_id,
+                "arguments": serde_json::from_str(&self.text).unwrap_or_else(|_| json!({})),
+            }),
+        };
+        if let (OpenKind::Call { name, .. } | OpenKind::Custom { name, .. }, Value::Object(item)) =
+            (&self.kind, &mut item)
+        {
+            names.name(name, item);
         }
+        item
     }
 
     /// The field that lists the parts of an item.
@@ -385,7 +437,7 @@ impl OpenItem {
                 format!("response.reasoning_summary_part.{what}"),
                 "summary_index",
             )),
-            OpenKind::Call { .. } | OpenKind::Custom { .. } => None,
+            OpenKind::Call { .. } | OpenKind::Custom { .. } | OpenKind::Search { .. } => None,
         }
     }
 }
@@ -418,7 +470,9 @@ impl Writer for ResponsesWriter {
             }
             ResponseEvent::Call { id, name } => {
                 let (call_id, name) = (id.to_owned(), name.to_owned());
-                let kind = if self.custom.contains(&name) {
+                let kind = if self.names.client_search == Some(name.as_str()) {
+                    OpenKind::Search { call_id }
+                } else if self.names.custom.contains(&name) {
                     OpenKind::Custom { call_id, name }
                 } else {
                     OpenKind::Call { call_id, name }
@@ -431,15 +485,20 @@ impl Writer for ResponsesWriter {
                 }
             }
             ResponseEvent::CallEnd(args) | ResponseEvent::CallCut(args) => {
-                if let Some(open) = &mut self.open
-                    && matches!(open.kind, OpenKind::Custom { .. })
-                {
-                    let input = args.get(INPUT).and_then(Value::as_str);
-                    open.text = input.map_or_else(|| args.to_json(), str::to_owned);
+                if let Some(open) = &mut self.open {
+                    match open.kind {
+                        OpenKind::Custom { .. } => {
+                            let input = args.get(INPUT).and_then(Value::as_str);
+                            open.text = input.map_or_else(|| args.to_json(), str::to_owned);
+                        }
+                        OpenKind::Search { .. } => open.text = args.to_json(),
+                        _ => {}
+                    }
                 }
                 let is_cut = matches!(event, ResponseEvent::CallCut(_));
                 self.close_as(if is_cut { "incomplete" } else { "completed" }, out);
             }
+            ResponseEvent::Search(search) => self.search(search, out),
             ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
             ResponseEvent::WasReasoning | ResponseEvent::WasRescued | ResponseEvent::WasText => {}
         }
