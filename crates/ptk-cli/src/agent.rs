@@ -20,9 +20,10 @@ use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
-use crate::approver::Nobody;
 use crate::args::dialects::check_read;
-use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
+use crate::args::{
+    AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs, listed_names,
+};
 use crate::config::{
     self, CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
 };
@@ -165,11 +166,7 @@ impl Choices {
             let value = settings.get(name).and_then(Value::as_u64)?;
             u32::try_from(value).ok()
         };
-        let given = args.tools.as_deref().map(|names| {
-            let names = names.split(',').map(str::trim);
-            let names = names.filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect::<Vec<_>>()
-        });
+        let given = args.tools.as_deref().map(listed_names);
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let provider = said(&args.model.provider);
         // The recorded model belongs to another provider.
@@ -648,31 +645,33 @@ pub(crate) fn dialects(settings: &Settings) -> Result<dialects::Registry> {
     Ok(WorkspaceContext::of(settings)?.dialects)
 }
 
-/// The tools that a server runs for its clients, and their names. Calls that
-/// need approval are denied.
+/// Which tools a server runs for its clients, and on what terms.
+pub(crate) struct HostedToolSettings<'a> {
+    /// The names of the tools; those that a run is offered if none are named.
+    pub(crate) names: Option<&'a [String]>,
+    pub(crate) approve: Option<Approve>,
+    pub(crate) sandbox: &'a SandboxArgs,
+    /// Decides about calls that no rule decides.
+    pub(crate) approver: Arc<dyn Approver>,
+}
+
+/// The tools that a server runs for its clients, and their names.
 pub(crate) fn hosted(
-    names: &str,
-    approve: Option<Approve>,
-    sandbox: &SandboxArgs,
+    wanted: &HostedToolSettings<'_>,
     settings: &Settings,
 ) -> Result<(ToolManager, Vec<String>)> {
     let ground = WorkspaceContext::of(settings)?;
-    let names = names
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    let names: Vec<String> = names.map(str::to_owned).collect();
-    let offered = ground.offered(Some(&names))?;
+    let offered = ground.offered(wanted.names)?;
     let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
     let screen = Screen::default();
     let face = Face {
         screen: &screen,
-        approver: &|_, _| Arc::new(Nobody),
+        approver: &|_, _| Arc::clone(&wanted.approver),
         tools: None,
     };
     let terms = ToolTerms {
-        sandbox,
-        approve,
+        sandbox: wanted.sandbox,
+        approve: wanted.approve,
         review: false,
         session: None,
     };

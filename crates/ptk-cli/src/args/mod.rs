@@ -7,6 +7,8 @@ mod dialect_name;
 pub(crate) mod dialects;
 #[cfg(test)]
 mod hints;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod serve;
 mod shared;
@@ -33,13 +35,15 @@ pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
 #[cfg(feature = "search")]
 use code::{SEARCH_EXAMPLES, index_examples};
 use dialect_name::DialectName;
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::{McpCommand, McpServeArgs};
 use models::MODELS_EXAMPLES;
 pub(crate) use models::{
     AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs,
 };
 use serve::SERVE_EXAMPLES;
 pub(crate) use serve::{AccessLog, ServeArgs};
-pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs};
+pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs, listed_names};
 pub(crate) use words::{nearest_command, read, unknown_command};
 
 /// Tool calling for any language model, in plain text.
@@ -108,6 +112,10 @@ pub(crate) enum Command {
     /// Serve models to OpenAI, Anthropic and Ollama clients
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
+    /// Serve tools to MCP clients
+    #[cfg(feature = "mcp")]
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Detect how a model best calls tools, and save the result
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),

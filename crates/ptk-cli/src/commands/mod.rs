@@ -8,6 +8,8 @@ mod doctor;
 mod index;
 pub(crate) mod keys;
 mod man_pages;
+#[cfg(feature = "mcp")]
+mod mcp;
 pub(crate) mod models;
 mod parse;
 mod permissions;
@@ -148,6 +150,8 @@ fn perform(command: &Command, out: &mut (impl Write + Send)) -> Result<Exit> {
         #[cfg(feature = "search")]
         Command::Search(args) => search::run(args, out)?,
         Command::Serve(args) => serve::run(args)?,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(command) => mcp::run(command)?,
         Command::Probe(args) => probe::run(args, out)?,
         Command::Doctor(args) => doctor::run(args, out)?,
         Command::Permissions(command) => permissions::run(command, out)?,
@@ -210,6 +214,8 @@ fn prints_json(command: &Command) -> bool {
             ModelsCommand::Add(_) | ModelsCommand::Pull(_) | ModelsCommand::Remove(_) => false,
         },
         Command::Serve(_) | Command::Completions(_) | Command::ManPages(_) => false,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(_) => false,
         #[cfg(feature = "browser")]
         Command::Browser(_) => false,
     }

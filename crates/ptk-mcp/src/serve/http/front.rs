@@ -106,9 +106,10 @@ impl Front {
         }
         let is_small = announced.upper().is_some_and(|size| size <= SMALL);
         let reading = async {
-            let _room = match is_small {
-                true => None,
-                false => self.large.acquire().await.ok(),
+            let _room = if is_small {
+                None
+            } else {
+                self.large.acquire().await.ok()
             };
             Limited::new(body, MAX_MESSAGE).collect().await
         };
