@@ -1,6 +1,8 @@
 //! The server with the tools and resources that the conformance suite of the
 //! Model Context Protocol asks for, as far as PTK's tools can do such things:
-//! `scripts/long-checks mcp` runs the suite against it.
+//! `scripts/test conformance` runs the suite against it.
+
+#![allow(clippy::print_stderr, reason = "the script reads the address there")]
 
 use std::time::Duration;
 
@@ -28,12 +30,25 @@ struct Schema {
 }
 
 impl Schema {
+    /// A tool with an argument that is also sent in a header.
+    fn with_header() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+        });
+        let about = "Has an argument in a header";
+        Self {
+            spec: ToolSpec::new("test_custom_header", about, parameters),
+        }
+    }
+
     fn new() -> Self {
         let parameters = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
             "$defs": {
                 "address": {
+                    "$anchor": "addressDef",
                     "type": "object",
                     "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
                 },
@@ -41,7 +56,17 @@ impl Schema {
             "properties": {
                 "name": {"type": "string"},
                 "address": {"$ref": "#/$defs/address"},
+                "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+                "phone": {"type": "string"},
+                "email": {"type": "string"},
             },
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {
+                "properties": {"contactMethod": {"const": "phone"}},
+                "required": ["contactMethod"],
+            },
+            "then": {"required": ["phone"]},
+            "else": {"required": ["email"]},
             "additionalProperties": false,
         });
         let about = "Tool with JSON Schema 2020-12 features";
@@ -150,7 +175,13 @@ fn tools() -> Result<Registry, ptk_tools::RegistryError> {
         },
     ))?;
     // What PTK asks clients: whether a call may run.
-    for name in ["test_elicitation", "test_input_required_result_elicitation"] {
+    for name in [
+        "test_elicitation",
+        "test_streaming_elicitation",
+        "test_input_required_result_elicitation",
+        "test_input_required_result_request_state",
+        "test_input_required_result_tampered_state",
+    ] {
         registry.register(tool_fn(
             name,
             "Changes something, which needs consent",
@@ -159,6 +190,13 @@ fn tools() -> Result<Registry, ptk_tools::RegistryError> {
         ))?;
     }
     registry.register(Schema::new())?;
+    registry.register(Schema::with_header())?;
+    registry.register(tool_fn(
+        "test_logging_tool",
+        "Logs nothing, as no tool does",
+        Effects::NONE,
+        |_: CallContext, _: Nothing| async { Ok::<_, ToolError>("Done.") },
+    ))?;
     Ok(registry)
 }
 

@@ -241,26 +241,26 @@ impl OpenQuestions {
         state
     }
 
-    /// The answers of a client so far, this one included. None if the question
-    /// was another client's, was answered before, or waited for too long.
+    /// The answers of a client so far, with that to the last question if there
+    /// is one. `None` if the question was another client's, was answered before,
+    /// or waited for too long.
     pub(super) fn answered(
         &self,
         client: &ClientIdentity,
         state: &str,
-        is_allowed: bool,
-    ) -> Vec<(Digest, bool)> {
+        is_allowed: Option<bool>,
+    ) -> Option<Vec<(Digest, bool)>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let is_own = |question: &OpenQuestion| {
             question.client == *client && question.since.elapsed() < OPEN_FOR
         };
         if !open.get(state).is_some_and(is_own) {
-            return Vec::new();
+            return None;
         }
-        let question = open.remove(state);
-        question.map_or_else(Vec::new, |mut question| {
-            question.given.push((question.asked, is_allowed));
-            question.given
-        })
+        let mut question = open.remove(state)?;
+        let answer = is_allowed.map(|is_allowed| (question.asked, is_allowed));
+        question.given.extend(answer);
+        Some(question.given)
     }
 }
 
@@ -282,20 +282,17 @@ fn how_to_allow(request: &ApprovalRequest<'_>) -> String {
             "the rule {rule} asks a person about it, and this client cannot show questions"
         );
     }
-    let mut why = "no rule allows it, and this client cannot show questions. ".to_owned();
-    if !request.rules.is_empty() {
-        let rules = request.rules.iter().map(ToString::to_string);
-        let rules: Vec<String> = rules.map(|rule| Word::quoted(&rule)).collect();
-        let _ = write!(
-            why,
-            "To allow it, the user can run `ptk permissions allow {}`, or start",
-            rules.join(" ")
-        );
+    let rules = request.rules.iter().map(ToString::to_string);
+    let rules: Vec<String> = rules.map(|rule| Word::quoted(&rule)).collect();
+    let way = if rules.is_empty() {
+        "start".to_owned()
     } else {
-        why.push_str("To allow it, the user can start");
-    }
-    why.push_str(" the server with `--approve auto`");
-    why
+        let rules = rules.join(" ");
+        format!("run `ptk permissions allow {rules}`, or start")
+    };
+    format!(
+        "no rule allows it, and this client cannot show questions. To allow it, the user can {way} the server with `--approve auto`"
+    )
 }
 
 /// A text in which nothing can hide: control characters, and those that change
@@ -330,11 +327,12 @@ mod tests {
         };
         let answers = Answers::new(true, vec![([1; 32], true)]);
         let state = questions.keep(client("ann"), &answers, &question);
-        assert_eq!(questions.answered(&client("bob"), &state, true), []);
-        let given = questions.answered(&client("ann"), &state, true);
+        let yes = Some(true);
+        assert_eq!(questions.answered(&client("bob"), &state, yes), None);
+        let given = questions.answered(&client("ann"), &state, yes).unwrap();
         assert_eq!(given, [([1; 32], true), ([7; 32], true)]);
-        assert_eq!(questions.answered(&client("ann"), &state, true), []);
-        assert_eq!(questions.answered(&client("ann"), "made up", true), []);
+        assert_eq!(questions.answered(&client("ann"), &state, yes), None);
+        assert_eq!(questions.answered(&client("ann"), "made up", yes), None);
     }
 
     #[test]

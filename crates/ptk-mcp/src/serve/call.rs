@@ -42,7 +42,7 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// Runs the call, and asks the client's user where that is needed.
     pub(super) async fn run(mut self) -> Result<CallToolResponse, ErrorData> {
-        let answers = self.answers();
+        let answers = self.answers()?;
         for _ in 0..MAX_QUESTIONS {
             let outcome = self.once(&answers).await;
             let Some(question) = answers.take_open() else {
@@ -59,20 +59,25 @@ impl Call<'_> {
     }
 
     /// The answers that the client sends along.
-    fn answers(&mut self) -> Arc<Answers> {
-        let state = self.params.request_state.take();
+    fn answers(&mut self) -> Result<Arc<Answers>, ErrorData> {
         let answer = self.params.input_responses.take();
         let answer = answer.and_then(|mut answers| answers.remove(QUESTION));
-        let given = match (state, answer) {
-            (Some(state), Some(answer)) => {
-                let answer = serde_json::from_value::<ElicitResult>(answer);
-                let is_allowed = answer.is_ok_and(|answer| approval::is_allowed(&answer));
+        let is_allowed = answer.map(|answer| {
+            let answer = serde_json::from_value::<ElicitResult>(answer);
+            answer.is_ok_and(|answer| approval::is_allowed(&answer))
+        });
+        let given = match self.params.request_state.take() {
+            Some(state) => {
                 let questions = &self.shared.questions;
-                questions.answered(&self.client, &state, is_allowed)
+                let given = questions.answered(&self.client, &state, is_allowed);
+                given.ok_or_else(|| {
+                    let message = "This requestState belongs to no question that is open; send the call without it to be asked again";
+                    ErrorData::invalid_params(message, None)
+                })?
             }
-            _ => Vec::new(),
+            None => Vec::new(),
         };
-        Answers::new(self.shows_forms(), given)
+        Ok(Answers::new(self.shows_forms(), given))
     }
 
     /// Whether the client can show a form to its user.

@@ -22,8 +22,7 @@ use super::{Shared, implementation, resources};
 
 /// The requests that this server answers. Where the parameters of one are not
 /// those that it has, it arrives as one that is not known.
-const METHODS: [&str; 6] = [
-    "initialize",
+const METHODS: [&str; 5] = [
     "tools/list",
     "tools/call",
     "resources/list",
@@ -185,10 +184,12 @@ impl ServerHandler for Connection {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        if METHODS.contains(&method.as_str()) {
+        let version = context.protocol_version();
+        let has_sessions = version.is_none_or(|version| version.has_initialize());
+        if METHODS.contains(&method.as_str()) || (method == "initialize" && has_sessions) {
             let message = format!("The parameters of {method} are missing or not valid");
             return Err(ErrorData::invalid_params(message, None));
         }
