@@ -269,6 +269,9 @@ need_clients() {
 # The engines that read grammars for other servers, in $servers/grammars.
 need_grammar_engines() { python_packages grammars grammars --no-deps; }
 
+# The conformance suite of the Model Context Protocol, in $servers/clients.
+need_mcp_conformance() { node_packages clients/mcp-conformance mcp-conformance; }
+
 # Agents that write code, in $servers/clients/agents. Sets PTK_TEST_CLIENTS.
 need_agents() {
     export PTK_TEST_CLIENTS=$servers/clients

@@ -20,9 +20,10 @@ use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
-use crate::approver::Nobody;
 use crate::args::dialects::check_read;
-use crate::args::{AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs};
+use crate::args::{
+    AgentArgs, Approve, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs, listed_names,
+};
 use crate::config::{
     self, CallsName, CompactionName, MAX_ITERATIONS, MAX_TOOL_CALLS, Run, Settings, Tools,
 };
@@ -151,13 +152,6 @@ impl SessionHandle {
             given,
         })
     }
-}
-
-/// The names in a list with commas.
-pub(crate) fn listed_names(names: &str) -> Vec<String> {
-    let names = names.split(',').map(str::trim);
-    let names = names.filter(|name| !name.is_empty());
-    names.map(str::to_owned).collect()
 }
 
 /// The settings of a run, from all sources.
@@ -689,29 +683,35 @@ pub(crate) fn dialects(settings: &Settings) -> Result<dialects::Registry> {
     Ok(WorkspaceContext::of(settings)?.dialects)
 }
 
-/// The tools that a server runs for its clients, and their names. Calls that
-/// need approval are denied.
+/// Which tools a server runs for its clients, and on what terms.
+pub(crate) struct HostedToolSettings<'a> {
+    /// The names of the tools; those that a run is offered if none are named.
+    pub(crate) names: Option<&'a [String]>,
+    pub(crate) approve: Option<Approve>,
+    pub(crate) sandbox: &'a SandboxArgs,
+    /// Decides about calls that no rule decides.
+    pub(crate) approver: Arc<dyn Approver>,
+}
+
+/// The tools that a server runs for its clients, and their names.
 pub(crate) fn hosted(
-    names: &str,
-    approve: Option<Approve>,
-    sandbox: &SandboxArgs,
+    wanted: &HostedToolSettings<'_>,
     settings: &Settings,
     servers: &Servers,
 ) -> Result<(ToolManager, Vec<String>)> {
-    let names = listed_names(names);
     let ground = WorkspaceContext::of(settings)?.with_servers(servers);
-    let offered = ground.offered(Some(&names))?;
+    let offered = ground.offered(wanted.names)?;
     let workspace = Workspace::open(ground.settings.folder())?.with_temp()?;
     let screen = Screen::default();
     let face = Face {
         screen: &screen,
-        approver: &|_, _| Arc::new(Nobody),
+        approver: &|_, _| Arc::clone(&wanted.approver),
         tools: None,
         servers,
     };
     let terms = ToolTerms {
-        sandbox,
-        approve,
+        sandbox: wanted.sandbox,
+        approve: wanted.approve,
         review: false,
         session: None,
     };

@@ -29,6 +29,7 @@
 //! | `listing`, `names`, `text` | which of a server's tools can be used, under which names, with which texts |
 //! | `tool`, `content` | a tool of a server, and what it answered |
 //! | `error` | what can go wrong with a server |
+//! | [`serve`] | PTK's tools as a server |
 
 mod connection;
 mod content;
@@ -41,6 +42,7 @@ mod listing;
 mod names;
 mod oauth;
 mod project_file;
+pub mod serve;
 mod server;
 mod servers;
 mod stdio;

@@ -39,7 +39,7 @@ use dialect_name::DialectName;
 use mcp::MCP_EXAMPLES;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{
-    AddServerArgs, ListServersArgs, McpCommand, RemoveServerArgs, ServerLoginArgs,
+    AddServerArgs, ListServersArgs, McpCommand, McpServeArgs, RemoveServerArgs, ServerLoginArgs,
     ServerLogoutArgs, TestServersArgs,
 };
 use models::MODELS_EXAMPLES;
@@ -48,7 +48,7 @@ pub(crate) use models::{
 };
 use serve::SERVE_EXAMPLES;
 pub(crate) use serve::{AccessLog, ServeArgs};
-pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs};
+pub(crate) use shared::{Approve, ConfigArgs, SandboxArgs, listed_names};
 pub(crate) use words::{nearest_command, read, unknown_command};
 
 /// Tool calling for any language model, in plain text.
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// List tools, show one, or call one directly
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// Use the tools of MCP servers
+    /// Use tools of MCP servers, or serve tools to MCP clients
     #[cfg(feature = "mcp")]
     #[command(subcommand, after_help = MCP_EXAMPLES)]
     Mcp(McpCommand),

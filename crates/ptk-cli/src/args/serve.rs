@@ -132,7 +132,7 @@ pub(crate) struct ServeArgs {
 /// Parses an address to listen on. A port alone is one of this machine. Of the
 /// addresses of a name, the first of IPv4 is taken, because most clients try
 /// that one.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let text = text.trim();
     if let Ok(address) = text.parse() {
         return Ok(address);

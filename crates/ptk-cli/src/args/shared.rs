@@ -17,6 +17,13 @@ pub(crate) struct ConfigArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
+/// The names in a list that is separated by commas.
+pub(crate) fn listed_names(text: &str) -> Vec<String> {
+    let names = text.split(',').map(str::trim);
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
 /// What commands may do.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SandboxArgs {

@@ -13,9 +13,10 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, MEMORY, listed_names};
+use crate::agent::{self, HostedToolSettings, MEMORY};
+use crate::approver::Nobody;
 use crate::args::dialects::check_taught;
-use crate::args::{AccessLog, ServeArgs};
+use crate::args::{AccessLog, ServeArgs, listed_names};
 use crate::config::Settings;
 use crate::dialect_file;
 use crate::exit::{self, Exit};
@@ -103,8 +104,14 @@ fn gateway(args: &ServeArgs, settings: &Settings, servers: &Servers) -> Result<G
         })
         .log(log(args.access_log));
     if let Some(names) = &args.tools {
-        let (manager, names) =
-            agent::hosted(names, args.approve, &args.sandbox, settings, servers)?;
+        let names = listed_names(names);
+        let wanted = HostedToolSettings {
+            names: Some(&names),
+            approve: args.approve,
+            sandbox: &args.sandbox,
+            approver: Arc::new(Nobody),
+        };
+        let (manager, names) = agent::hosted(&wanted, settings, servers)?;
         builder = builder.tools(Some(HostedTools::of_manager(manager, &names)?));
     }
     if let Some(folder) = ptk_sandbox::state_folder() {

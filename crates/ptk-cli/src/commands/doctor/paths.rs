@@ -29,6 +29,7 @@ pub(super) struct Features {
     browser: bool,
     keyring: bool,
     local: bool,
+    mcp: bool,
     otel: bool,
     search: bool,
 }
@@ -38,6 +39,7 @@ impl Features {
         browser: cfg!(feature = "browser"),
         keyring: cfg!(feature = "keyring"),
         local: cfg!(feature = "local"),
+        mcp: cfg!(feature = "mcp"),
         otel: cfg!(feature = "otel"),
         search: cfg!(feature = "search"),
     };
@@ -48,6 +50,7 @@ impl Features {
             (self.browser, "browser", "models behind web pages"),
             (self.keyring, "keyring", "keys in the system's keyring"),
             (self.local, "local", "models in files, run by ptk itself"),
+            (self.mcp, "mcp", "tools for MCP clients"),
             (self.otel, "otel", "spans and metrics for OpenTelemetry"),
             (self.search, "search", "the code index"),
         ] {

@@ -1,8 +1,11 @@
-//! `ptk mcp`: the MCP servers whose tools are used.
+//! `ptk mcp`: the Model Context Protocol, from both ends.
 
 mod add;
 mod login;
+mod serve;
+mod sessions;
 mod show;
+mod token;
 
 use std::io::Write;
 
@@ -19,5 +22,6 @@ pub(crate) fn run(command: &McpCommand, out: &mut impl Write) -> Result<Exit> {
         McpCommand::Test(args) => show::test(args, out),
         McpCommand::Login(args) => login::login(args, out),
         McpCommand::Logout(args) => login::logout(args, out),
+        McpCommand::Serve(args) => serve::run(args),
     }
 }
