@@ -24,6 +24,7 @@ mod interrupting;
 mod keeping;
 mod keys;
 mod killing;
+mod many_tools;
 mod models;
 mod named;
 mod pane;
