@@ -10,6 +10,10 @@
     clippy::indexing_slicing,
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "what `json!` makes is given away"
+)]
 
 mod access;
 mod approvals;

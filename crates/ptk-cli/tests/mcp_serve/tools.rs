@@ -63,7 +63,7 @@ fn the_tools_of_ptk_toml_count_as_for_a_run() {
         ["grep", "parse", "repair", "search_code"]
     );
     drop(client);
-    space.write("ptk.toml", "[permissions]\nallow = [\"edt(**)\"]\n");
+    space.write("ptk.toml", "[permissions]\ndeny = [\"edt(**)\"]\n");
     let output = space.ptk(&["mcp", "serve"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(

@@ -8,10 +8,8 @@
 //! just this question, so that a call of which anything has changed meanwhile is
 //! asked about anew.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use ptk_permission::shell::Word;
@@ -21,14 +19,8 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::conversations::ClientIdentity;
-
 /// How long a question may be, in bytes.
 const MAX_QUESTION: usize = 16 * 1024;
-/// How many questions wait for clients that answer with another request.
-const MAX_OPEN: usize = 256;
-/// How long they wait.
-const OPEN_FOR: Duration = Duration::from_secs(600);
 
 /// The field of the form, and the answers to choose from.
 const FIELD: &str = "decision";
@@ -57,13 +49,13 @@ impl Approver for ClientApprover {
 }
 
 /// Identifies a question by everything that it is about.
-type Digest = [u8; 32];
+pub(super) type Digest = [u8; 32];
 
 /// A question about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
-    text: String,
-    digest: Digest,
+    pub(super) text: String,
+    pub(super) digest: Digest,
 }
 
 /// What is known of the questions about one call.
@@ -100,6 +92,11 @@ impl Answers {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answers so far.
+    pub(super) fn given(&self) -> Vec<(Digest, bool)> {
+        self.lock().given.clone()
     }
 
     /// Takes the question that was left open, if there is one.
@@ -198,72 +195,6 @@ pub(super) fn is_allowed(answer: &ElicitResult) -> bool {
     answer.action == ElicitationAction::Accept && chosen.and_then(Value::as_str) == Some(ALLOW)
 }
 
-/// The questions that clients answer with another request.
-#[derive(Debug, Default)]
-pub(super) struct OpenQuestions {
-    open: Mutex<HashMap<String, OpenQuestion>>,
-}
-
-#[derive(Debug)]
-struct OpenQuestion {
-    client: ClientIdentity,
-    given: Vec<(Digest, bool)>,
-    asked: Digest,
-    since: Instant,
-}
-
-impl OpenQuestions {
-    /// Keeps a question, with the answers to those before it. Returns what the
-    /// client has to send along with its answer.
-    pub(super) fn keep(
-        &self,
-        client: ClientIdentity,
-        answers: &Answers,
-        question: &Question,
-    ) -> String {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, question| question.since.elapsed() < OPEN_FOR);
-        if open.len() >= MAX_OPEN {
-            let oldest = open.iter().min_by_key(|(_, question)| question.since);
-            let oldest = oldest.map(|(state, _)| state.clone());
-            if let Some(oldest) = oldest {
-                open.remove(&oldest);
-            }
-        }
-        let state = ptk_events::RequestId::new().as_uuid().simple().to_string();
-        let kept = OpenQuestion {
-            client,
-            given: answers.lock().given.clone(),
-            asked: question.digest,
-            since: Instant::now(),
-        };
-        open.insert(state.clone(), kept);
-        state
-    }
-
-    /// The answers of a client so far, with that to the last question if there
-    /// is one. `None` if the question was another client's, was answered before,
-    /// or waited for too long.
-    pub(super) fn answered(
-        &self,
-        client: &ClientIdentity,
-        state: &str,
-        is_allowed: Option<bool>,
-    ) -> Option<Vec<(Digest, bool)>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |question: &OpenQuestion| {
-            question.client == *client && question.since.elapsed() < OPEN_FOR
-        };
-        if !open.get(state).is_some_and(is_own) {
-            return None;
-        }
-        let mut question = open.remove(state)?;
-        let answer = is_allowed.map(|is_allowed| (question.asked, is_allowed));
-        question.given.extend(answer);
-        Some(question.given)
-    }
-}
-
 /// The purpose of a call, in a few words.
 fn purpose(request: &ApprovalRequest<'_>) -> String {
     let plan = request.plan;
@@ -313,41 +244,6 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn client(name: &str) -> ClientIdentity {
-        ClientIdentity(Some((name.to_owned(), "1".to_owned())))
-    }
-
-    #[test]
-    fn an_answer_counts_once_and_only_from_the_client_that_was_asked() {
-        let questions = OpenQuestions::default();
-        let question = Question {
-            text: "Allow?".to_owned(),
-            digest: [7; 32],
-        };
-        let answers = Answers::new(true, vec![([1; 32], true)]);
-        let state = questions.keep(client("ann"), &answers, &question);
-        let yes = Some(true);
-        assert_eq!(questions.answered(&client("bob"), &state, yes), None);
-        let given = questions.answered(&client("ann"), &state, yes).unwrap();
-        assert_eq!(given, [([1; 32], true), ([7; 32], true)]);
-        assert_eq!(questions.answered(&client("ann"), &state, yes), None);
-        assert_eq!(questions.answered(&client("ann"), "made up", yes), None);
-    }
-
-    #[test]
-    fn questions_that_are_not_answered_make_room_for_others() {
-        let questions = OpenQuestions::default();
-        let answers = Answers::new(true, Vec::new());
-        let question = Question {
-            text: String::new(),
-            digest: [0; 32],
-        };
-        for _ in 0..MAX_OPEN + 10 {
-            questions.keep(client("ann"), &answers, &question);
-        }
-        assert_eq!(questions.open.lock().unwrap().len(), MAX_OPEN);
-    }
 
     #[test]
     fn only_the_choice_to_allow_allows() {

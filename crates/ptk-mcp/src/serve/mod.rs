@@ -28,7 +28,7 @@
 //! | `connection` | one client's requests: [`rmcp::ServerHandler`] |
 //! | `catalogue` | tools as clients see them |
 //! | `call` | one call: its progress, its questions, its result |
-//! | `approval` | questions about calls, passed on to the client's user |
+//! | `approval`, `open_questions` | questions about calls, passed on to the client's user |
 //! | `conversations` | the conversations of clients that have no session |
 //! | `resources` | what clients can read besides calling tools |
 //! | `parse_reply`, `repair_json` | the tools `parse` and `repair` |
@@ -40,6 +40,7 @@ mod catalogue;
 mod connection;
 mod conversations;
 mod http;
+mod open_questions;
 mod parse_reply;
 mod repair_json;
 mod resources;
@@ -55,10 +56,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::approval::OpenQuestions;
 use self::catalogue::Catalogue;
 use self::connection::Connection;
 use self::conversations::Conversations;
+use self::open_questions::OpenQuestions;
 
 pub use approval::ClientApprover;
 pub use http::{AccessToken, HTTP_PATH, HttpLimits, HttpOptions, InvalidToken};
