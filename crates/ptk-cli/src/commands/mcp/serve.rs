@@ -112,13 +112,13 @@ fn server(args: &McpServeArgs, settings: &Settings) -> Result<McpServer> {
         sandbox: &args.sandbox,
         approver: Arc::new(ClientApprover),
     };
-    let (manager, mut names) = agent::hosted(&wanted, settings, &Servers::default())?;
+    let (manager, mut offered) = agent::hosted(&wanted, settings, &Servers::default())?;
     if named.is_none() {
-        names.push(SearchCode::NAME.to_owned());
+        offered.push(SearchCode::NAME.to_owned());
     }
     let workspace = manager.workspace().root().display().to_string();
     let mut builder = McpServer::builder(manager)
-        .offer(names)
+        .offer(offered)
         .resources(Sessions::of(sessions::workspace(settings.folder())?))
         .instructions(format!(
             "The tools work in {workspace}; paths are relative to it. If a call is not allowed, do not try the same in another way: tell the user what it was for."
