@@ -78,11 +78,11 @@ fn wrong_settings_are_told_with_their_place() {
         assert_eq!(code, 2, "{args:?}: {err}");
         assert!(err.contains(expected), "{args:?}: {err}");
     }
-    scene.write_config("[mcp.servers.a]\ncomand = [\"x\"]\n");
+    scene.write_config("[mcp.servers.a]\ncmd = [\"x\"]\n");
     let (code, _, err) = scene.run(&["mcp", "list"]);
     assert_eq!(code, 1);
     assert!(
-        err.contains("ptk.toml:2:1") && err.contains("comand"),
+        err.contains("ptk.toml:2:1") && err.contains("cmd"),
         "{err}"
     );
     scene.write_config("[mcp.servers.a]\nnetwork = true\n");
