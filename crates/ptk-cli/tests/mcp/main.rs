@@ -4,6 +4,7 @@
 #![cfg(feature = "mcp")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "the lints allow these inside tests, but not in the functions that tests share"
@@ -14,5 +15,7 @@ mod calling;
 mod configuring;
 mod hostile;
 mod login;
+#[cfg(feature = "clients")]
+mod others;
 mod running;
 mod scene;

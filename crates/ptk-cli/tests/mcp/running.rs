@@ -1,7 +1,10 @@
 //! Runs with the tools of servers.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
+use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
@@ -60,4 +63,74 @@ fn the_gateway_runs_a_servers_tool_for_its_clients() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let added = tools.filter(|tool| tool["name"].as_str().unwrap().starts_with("test__"));
     assert_eq!(added.count(), 11);
+}
+
+#[test]
+fn many_tools_cost_little_until_one_is_needed() {
+    let scene = Scene::with("many");
+    let script = script(
+        &scene,
+        &json!([
+            "<PTK_CALL>\n{\"tool\": \"find_tools\", \"args\": {\"query\": \"thing number 42\"}}\n</PTK_CALL>",
+            "<PTK_CALL>\n{\"tool\": \"test__tool_42\", \"args\": {\"name\": \"a\", \"size\": 1}}\n</PTK_CALL>",
+            "It is done.",
+        ]),
+    );
+    let (code, out, err) = scene.run(&[
+        "--json",
+        "--approve",
+        "auto",
+        "--session",
+        "s",
+        "--provider",
+        &script,
+        "do thing 42",
+    ]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("called tool_42"), "{out}");
+    let found = out
+        .lines()
+        .find(|line| line.contains("tool_call_end") && line.contains("find_tools"));
+    assert!(found.unwrap().contains("test__tool_42"), "{found:?}");
+}
+
+#[test]
+fn a_call_that_was_under_way_is_in_doubt_and_not_repeated() {
+    let scene = Scene::with("plain");
+    let script = script(
+        &scene,
+        &json!([
+            "<PTK_CALL>\n{\"tool\": \"test__wait\", \"args\": {\"seconds\": 60}}\n</PTK_CALL>",
+            "I stopped there.",
+        ]),
+    );
+    let mut running = Command::new(cargo_bin!("ptk"))
+        .args([
+            "--json",
+            "--approve",
+            "auto",
+            "--provider",
+            &script,
+            "wait for me",
+        ])
+        .current_dir(scene.path("space"))
+        .env("PTK_STATE", scene.path("state"))
+        .env("XDG_CONFIG_HOME", scene.path("config"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = running.stdout.take().unwrap();
+    let mut lines = BufReader::new(out).lines();
+    assert!(lines.any(|line| line.unwrap().contains("waiting (")));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    // Nobody is there to be asked whether it is to run again.
+    let (code, out, err) = scene.run(&["resume", "--json", "--approve", "auto"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("I stopped there."), "{out}");
+    assert!(
+        out.contains("may have happened") || out.contains("may or may not"),
+        "{out}"
+    );
+    assert!(!out.contains("waited"), "{out}");
 }

@@ -7,6 +7,12 @@ use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// A file beside these tests.
+pub(crate) fn script(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp");
+    folder.join(name)
+}
+
 pub(crate) struct Scene {
     pub(crate) folder: TempDir,
 }
@@ -20,16 +26,13 @@ impl Scene {
     /// The same, with further settings of the server.
     pub(crate) fn configured(mode: &str, settings: &str) -> Self {
         let scene = Self::empty();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp");
         // What JSON quotes, TOML reads.
         let quoted = |path: PathBuf| Value::from(path.to_str().unwrap()).to_string();
-        let (server, count) = (
-            quoted(script.join("server.py")),
-            quoted(scene.path("server/count")),
-        );
-        let (script, own) = (quoted(script), quoted(scene.path("server")));
+        let (server, folder) = (script("server.py"), script(""));
+        let (server, count) = (quoted(server), quoted(scene.path("server/count")));
+        let (folder, own) = (quoted(folder), quoted(scene.path("server")));
         scene.write_config(&format!(
-            "[mcp.servers.test]\ncommand = [\"python3\", {server}, {mode:?}, {count}]\nread = [{script}]\nwrite = [{own}]\n{settings}\n",
+            "[mcp.servers.test]\ncommand = [\"python3\", {server}, {mode:?}, {count}]\nread = [{folder}]\nwrite = [{own}]\n{settings}\n",
         ));
         scene
     }
