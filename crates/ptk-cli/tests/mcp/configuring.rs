@@ -81,10 +81,7 @@ fn wrong_settings_are_told_with_their_place() {
     scene.write_config("[mcp.servers.a]\ncmd = [\"x\"]\n");
     let (code, _, err) = scene.run(&["mcp", "list"]);
     assert_eq!(code, 1);
-    assert!(
-        err.contains("ptk.toml:2:1") && err.contains("cmd"),
-        "{err}"
-    );
+    assert!(err.contains("ptk.toml:2:1") && err.contains("cmd"), "{err}");
     scene.write_config("[mcp.servers.a]\nnetwork = true\n");
     let (_, _, err) = scene.run(&["mcp", "list"]);
     assert!(err.contains("neither `command` nor `url`"), "{err}");
