@@ -8,7 +8,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::needless_pass_by_value,
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 #![allow(
