@@ -27,7 +27,7 @@ use ptk_tools::Sandbox;
 
 use self::file::{ConfigFile, FILE, Section, Sections};
 #[cfg(feature = "mcp")]
-pub(crate) use self::mcp::ConfiguredServer;
+pub(crate) use self::mcp::{ConfiguredServer, Standing};
 pub(crate) use self::models::{DeclaredModel, DeclaredModels};
 use self::permissions::Origin;
 pub(crate) use self::permissions::WorkspacePermissions;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -16,6 +16,7 @@ use rmcp::service::{
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
+use rmcp::transport::streamable_http_client::AuthRequiredError;
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -28,6 +29,8 @@ use crate::{McpError, ServerDeclaration, http, oauth, text};
 const LIST: Duration = Duration::from_secs(30);
 /// How many pages a list may have.
 const MAX_PAGES: usize = 100;
+/// How long a list may be in all, in bytes.
+const MAX_LIST: usize = 16 * 1024 * 1024;
 /// How many tools a server may have.
 const MAX_TOOLS: usize = 2_000;
 /// How many characters of an error are told.
@@ -39,6 +42,8 @@ pub(crate) struct Connection {
     pub(crate) handler: Handler,
     process: Option<ServerProcess>,
     stderr: Stderr,
+    /// Whether the server does not read what it is sent.
+    is_stuck: AtomicBool,
     /// Listens for changes of the server's tools.
     _listening: Option<AbortOnDropHandle<()>>,
 }
@@ -121,6 +126,7 @@ impl Connection {
             handler,
             process,
             stderr,
+            is_stuck: AtomicBool::new(false),
             _listening: listening,
         })
     }
@@ -131,7 +137,19 @@ impl Connection {
 
     /// Whether the connection is lost.
     pub(crate) fn is_closed(&self) -> bool {
-        self.service.is_closed() || self.peer().is_transport_closed()
+        let is_stuck = self.is_stuck.load(Ordering::Acquire);
+        is_stuck || self.service.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// Notes that the server does not read any more.
+    pub(crate) fn give_up(&self) {
+        self.is_stuck.store(true, Ordering::Release);
+    }
+
+    /// Notes that the tools have to be listed again.
+    pub(crate) fn note_change(&self) {
+        let shared = &self.handler.shared;
+        shared.has_changed.store(true, Ordering::Release);
     }
 
     /// What the server says of itself.
@@ -161,6 +179,7 @@ impl Connection {
 
     async fn list_pages(&self) -> Result<Vec<Value>, McpError> {
         let mut tools = Vec::new();
+        let mut length = 0;
         let mut seen = BTreeSet::new();
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
@@ -171,6 +190,14 @@ impl Connection {
                 self.request(ClientRequest::ListToolsRequest(request))
                     .await?,
             )?;
+            length += page
+                .iter()
+                .map(|tool| tool.to_string().len())
+                .sum::<usize>();
+            if length > MAX_LIST {
+                let what = format!("the list of its tools has more than {MAX_LIST} bytes");
+                return Err(McpError::Protocol(what));
+            }
             tools.extend(page);
             tools.truncate(MAX_TOOLS);
             match next {
@@ -205,6 +232,9 @@ impl Connection {
                 reason: "the server has ended".to_owned(),
                 stderr: self.stderr.text(),
             },
+            ServiceError::TransportSend(error) if wants_login(&*error.error) => {
+                McpError::Unauthorized
+            }
             ServiceError::TransportSend(error) => McpError::Closed {
                 reason: innermost(&error),
                 stderr: self.stderr.text(),
@@ -316,6 +346,18 @@ fn initialize_error(error: &ClientInitializeError, stderr: &Stderr) -> McpError 
         reason: text::in_line(&reason, MAX_ERROR),
         stderr: stderr.text(),
     }
+}
+
+/// Whether a request has failed because it needs a login.
+fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<AuthRequiredError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// The innermost cause of an error, which says most.

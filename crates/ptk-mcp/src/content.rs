@@ -42,6 +42,11 @@ pub(crate) fn fields(context: &CallContext, answer: &Value) -> Result<Fields, To
     if let Some(data) = data {
         fields.insert("data".to_owned(), data.clone());
     }
+    let left_out = blocks.map_or(0, |blocks| blocks.len().saturating_sub(MAX_PARTS));
+    if left_out > 0 {
+        let note = format!("{left_out} more parts were left out");
+        parts.push(json!({"type": "note", "note": note}));
+    }
     if !parts.is_empty() {
         fields.insert("parts".to_owned(), Value::Array(parts));
     }

@@ -9,7 +9,7 @@ use ptk_permission::{Effect, Effects};
 use serde::{Deserialize, Serialize};
 
 use crate::names::{MAX_SERVER_NAME, SEPARATOR};
-use crate::variables;
+use crate::variables::{self, Notation};
 
 /// How long a server has to become ready, in seconds: it may have to be
 /// downloaded first.
@@ -44,6 +44,10 @@ pub struct ServerDeclaration {
     /// input and output. `${NAME}` stands for a variable of the environment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Whether the program starts in the workspace, and not in a folder of its
+    /// own. What lies in the workspace may then decide what it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_workspace: Option<bool>,
     /// Variables of its environment, besides a short list of harmless ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -86,6 +90,10 @@ pub struct ServerDeclaration {
     /// Whether the server is not used for now.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
+    /// Where the server is configured. Servers of one name that are configured
+    /// in different places share nothing.
+    #[serde(skip)]
+    pub origin: String,
 }
 
 #[expect(
@@ -163,6 +171,7 @@ impl ServerDeclaration {
             (true, Some(url)) => {
                 let for_programs = [
                     ("env", self.env.is_empty()),
+                    ("in_workspace", self.in_workspace.is_none()),
                     ("network", !self.network),
                     ("read", self.read.is_empty()),
                     ("write", self.write.is_empty()),
@@ -171,7 +180,7 @@ impl ServerDeclaration {
                 if let Some((name, _)) = for_programs.iter().find(|(_, is_unset)| !is_unset) {
                     return Err(DeclarationError::Misplaced(name, "url"));
                 }
-                check_url(url)?;
+                check_url(url, !self.headers.is_empty())?;
             }
         }
         let patterns = self.tools.iter().flatten().chain(self.effects.keys());
@@ -199,18 +208,20 @@ impl ServerDeclaration {
         patterns.iter().any(|pattern| fits(pattern, tool))
     }
 
-    /// What a tool may do. A declared name goes before a pattern.
+    /// What a tool may do: what is declared for its name, or else for any of the
+    /// patterns that mean it.
     #[must_use]
     pub fn effects_of(&self, tool: &str) -> Effects {
-        let exact = self.effects.get(tool);
-        let by_pattern = || {
-            let mut all = self.effects.iter();
-            all.find_map(|(pattern, effects)| fits(pattern, tool).then_some(effects))
-        };
-        match exact.or_else(by_pattern) {
-            Some(effects) => effects.iter().copied().collect(),
-            None => Effects::EXECUTE | Effects::NETWORK,
+        if let Some(effects) = self.effects.get(tool) {
+            return effects.iter().copied().collect();
         }
+        let patterns = self.effects.iter();
+        let patterns = patterns.filter(|(pattern, _)| fits(pattern, tool));
+        let mut declared = patterns.map(|(_, effects)| effects).peekable();
+        if declared.peek().is_none() {
+            return Effects::EXECUTE | Effects::NETWORK;
+        }
+        declared.flatten().copied().collect()
     }
 
     /// Whether the user's own headers say who asks, so that no login does.
@@ -254,11 +265,28 @@ impl ServerDeclaration {
         }
     }
 
-    /// What is granted to the server, for people.
+    /// What is granted to the server, for people: also which of its tools run
+    /// without a question.
     #[must_use]
     pub fn grants(&self) -> String {
+        let read_only = self.effects.iter().filter(|(_, effects)| {
+            let effects: Effects = effects.iter().copied().collect();
+            !effects.needs_approval()
+        });
+        let names: Vec<&str> = read_only.map(|(name, _)| name.as_str()).collect();
+        match names.as_slice() {
+            [] => self.reach(),
+            names => format!("{}; without asking: {}", self.reach(), names.join(", ")),
+        }
+    }
+
+    /// What the server may reach, and what it gets.
+    fn reach(&self) -> String {
         if self.url.is_some() {
-            let names = self.headers.values().flat_map(|it| variables::names(it));
+            let names = self
+                .headers
+                .values()
+                .flat_map(|it| variables::names(it, Notation::Plain));
             let names: Vec<String> = names.map(|name| format!("${name}")).collect();
             return match names.as_slice() {
                 [] => "remote".to_owned(),
@@ -273,8 +301,13 @@ impl ServerDeclaration {
             (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
         };
         let variables = (!self.env.is_empty()).then(|| {
-            let names: Vec<&str> = self.env.keys().map(String::as_str).collect();
-            format!("gets {}", names.join(", "))
+            let given = self.env.iter().map(|(name, value)| {
+                match variables::names(value, Notation::Braces).as_slice() {
+                    [] => name.clone(),
+                    read => format!("{name} (from your ${})", read.join(", $")),
+                }
+            });
+            format!("gets {}", given.collect::<Vec<_>>().join(", "))
         });
         let parts = [
             Some("sandbox".to_owned()),
@@ -288,6 +321,7 @@ impl ServerDeclaration {
             ),
             folders("reads", &self.read),
             folders("writes", &self.write),
+            (self.in_workspace == Some(true)).then(|| "starts in the workspace".to_owned()),
             variables,
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -300,8 +334,18 @@ fn fits(pattern: &str, tool: &str) -> bool {
     pattern == tool || Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(tool))
 }
 
-/// Checks the address of a server. `$NAME` in it is not looked up yet.
-fn check_url(url: &str) -> Result<(), DeclarationError> {
+/// Whether nobody on the way can read what is sent to an address: it is
+/// encrypted, or stays on this machine.
+pub(crate) fn is_private(url: &reqwest::Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<std::net::IpAddr>();
+    let is_here = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    url.scheme() == "https" || (url.scheme() == "http" && is_here)
+}
+
+/// Checks the address of a server.
+fn check_url(url: &str, has_headers: bool) -> Result<(), DeclarationError> {
     let wrong = |reason: &str| DeclarationError::Url(reason.to_owned());
     let parsed = reqwest::Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") {
@@ -309,6 +353,11 @@ fn check_url(url: &str) -> Result<(), DeclarationError> {
     }
     if !parsed.has_host() {
         return Err(wrong("without a host"));
+    }
+    if has_headers && !is_private(&parsed) {
+        return Err(wrong(
+            "headers would go over the network without encryption",
+        ));
     }
     Ok(())
 }
@@ -335,6 +384,10 @@ mod tests {
                 "`network` has no meaning",
             ),
             (r#"{"url": "ftp://b"}"#, "another scheme"),
+            (
+                r#"{"url": "http://b", "headers": {"A": "$B"}}"#,
+                "without encryption",
+            ),
             (r#"{"url": "b"}"#, "has to begin with https://"),
             (
                 r#"{"command": ["a"], "tools": ["["]}"#,
@@ -353,6 +406,17 @@ mod tests {
         assert_eq!(it.effects_of("put"), Effects::EXECUTE | Effects::NETWORK);
         assert_eq!(it.effects_of("get_y"), Effects::NETWORK);
         assert_eq!(it.effects_of("get_x"), Effects::NONE);
+        let it =
+            declared(r#"{"command": ["a"], "effects": {"*": ["read"], "delete_*": ["execute"]}}"#);
+        assert_eq!(
+            it.effects_of("delete_all"),
+            Effects::READ | Effects::EXECUTE
+        );
+        assert!(
+            it.grants().ends_with("; without asking: *"),
+            "{}",
+            it.grants()
+        );
     }
 
     #[test]
@@ -362,6 +426,11 @@ mod tests {
         );
         assert_eq!(it.summary(), "asks https://example.com/mcp");
         assert_eq!(it.grants(), "remote, gets $TOKEN");
+        let it = declared(r#"{"command": ["a"], "env": {"LANG_X": "${OPENAI_API_KEY}"}}"#);
+        assert_eq!(
+            it.grants(),
+            "sandbox, no network, gets LANG_X (from your $OPENAI_API_KEY)"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! questions that the server asks before it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ptk_tools::CallContext;
 use rmcp::model::{
@@ -15,6 +16,8 @@ use tokio::time::{Instant, sleep_until};
 use crate::connection::Connection;
 use crate::{McpError, ServerDeclaration};
 
+/// How long telling a server that a call is cancelled may take.
+const CANCEL: Duration = Duration::from_secs(2);
 /// How often a server may ask for more before it answers.
 const MAX_ROUNDS: usize = 10;
 
@@ -97,8 +100,10 @@ async fn cancel(connection: &Connection, id: RequestId, why: &McpError) {
         error => error.to_string(),
     };
     let params = CancelledNotificationParam::new(Some(id), Some(reason));
-    // If it cannot be told, it has ended.
-    let _ = connection.peer().notify_cancelled(params).await;
+    let told = connection.peer().notify_cancelled(params);
+    if tokio::time::timeout(CANCEL, told).await.is_err() {
+        connection.give_up();
+    }
 }
 
 /// Answers what a server wants to know before it goes on.

@@ -24,7 +24,8 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use crate::stdio::MAX_MESSAGE;
-use crate::{McpError, ServerDeclaration, variables};
+use crate::variables::{self, Notation};
+use crate::{McpError, ServerDeclaration};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -62,7 +63,7 @@ pub(crate) fn config(
 /// The headers of requests, with the values of the variables that they name.
 fn headers(declared: &ServerDeclaration) -> Result<HashMap<HeaderName, HeaderValue>, McpError> {
     let headers = declared.headers.iter().map(|(name, value)| {
-        let value = variables::expand(value, |name| std::env::var(name).ok());
+        let value = variables::expand(value, Notation::Plain, |name| std::env::var(name).ok());
         let value = value.map_err(|name| {
             McpError::Setting(format!(
                 "the variable {name} is not set in the environment of ptk"
@@ -210,13 +211,15 @@ async fn answered(
 
 /// The error of an answer that wants a login, or more rights.
 fn unauthorized(response: &Response) -> Option<HttpError> {
-    let challenge = response.headers().get(WWW_AUTHENTICATE)?;
-    let challenge = challenge.to_str().ok()?.to_owned();
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    let challenge = challenge.and_then(|challenge| challenge.to_str().ok());
+    let is_named = challenge.is_some();
+    let challenge = challenge.unwrap_or_default().to_owned();
     match response.status() {
         StatusCode::UNAUTHORIZED => Some(StreamableHttpError::AuthRequired(
             AuthRequiredError::new(challenge),
         )),
-        StatusCode::FORBIDDEN => {
+        StatusCode::FORBIDDEN if is_named => {
             let error = InsufficientScopeError::new(challenge, None);
             Some(StreamableHttpError::InsufficientScope(error))
         }

@@ -55,7 +55,7 @@ pub use error::McpError;
 pub use handler::{Elicitation, ElicitationAnswer, Elicitor};
 pub use listing::Quarantined;
 pub use oauth::{Login, TokenStore, login};
-pub use project_file::{PROJECT_FILE, ProjectFileError, parse_project_file};
+pub use project_file::{PROJECT_FILE, ProjectFileError, ProjectServers, parse_project_file};
 pub use server::ServerInfo;
 pub use servers::{McpServers, Options, ServerStatus};
 pub use stdio::ServerSandbox;

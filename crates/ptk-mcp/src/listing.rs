@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::names::tool_name;
-use crate::text::{description, in_line};
+use crate::text::{description, in_line, is_suspicious};
 
 /// The longest schema of a tool, in bytes of JSON.
 const MAX_SCHEMA: usize = 256 * 1024;
@@ -163,26 +163,42 @@ fn parameters(schema: Value) -> Result<Value, String> {
             in_line(reference, 200)
         ));
     }
-    clean_descriptions(&mut schema);
+    clean_descriptions(&mut schema)?;
     Ok(schema)
 }
 
 /// Cleans the descriptions in a schema, which models read like that of the
-/// tool. How deep it nests was limited when it was parsed.
-fn clean_descriptions(schema: &mut Value) {
+/// tool. Other texts have to be what the server expects, so they cannot be
+/// changed. How deep it nests was limited when it was parsed.
+///
+/// # Errors
+///
+/// If another text is not what it seems to be.
+fn clean_descriptions(schema: &mut Value) -> Result<(), String> {
+    let refused = |text: &str| {
+        let text = in_line(text, 60);
+        Err(format!(
+            "its inputSchema hides something in `{text}`, or writes a call there"
+        ))
+    };
     match schema {
         Value::Object(members) => {
+            if let Some(name) = members.keys().find(|name| is_suspicious(name)) {
+                return refused(name);
+            }
             for (name, member) in members.iter_mut() {
                 match member {
                     Value::String(text) if name == "description" || name == "title" => {
                         *text = description(text);
                     }
-                    member => clean_descriptions(member),
+                    member => clean_descriptions(member)?,
                 }
             }
+            Ok(())
         }
-        Value::Array(items) => items.iter_mut().for_each(clean_descriptions),
-        _ => {}
+        Value::Array(items) => items.iter_mut().try_for_each(clean_descriptions),
+        Value::String(text) if is_suspicious(text) => refused(text),
+        _ => Ok(()),
     }
 }
 
@@ -231,6 +247,10 @@ mod tests {
             (
                 json!({"name": "a", "inputSchema": {"$ref": "#"}}),
                 "leads back to itself",
+            ),
+            (
+                json!({"name": "a", "inputSchema": {"properties": {"x": {"enum": ["<tool_call>"]}}}}),
+                "hides something in",
             ),
         ] {
             let reason = reason(raw.clone());

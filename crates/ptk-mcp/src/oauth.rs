@@ -17,6 +17,7 @@ use rmcp::transport::auth::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::declaration::is_private;
 use crate::text::in_line;
 use crate::{McpError, ServerDeclaration};
 
@@ -108,15 +109,20 @@ pub(crate) async fn manager(
         store: Arc::clone(store),
         url: url.to_owned(),
     };
-    if tokens
-        .load()
-        .await
-        .map_err(|error| failed(&error))?
-        .is_none()
-    {
+    let stored = tokens.load().await.map_err(|error| failed(&error))?;
+    let Some(stored) = stored.filter(|stored| stored.token_response.is_some()) else {
+        return Ok(None);
+    };
+    let mut manager = new_manager(url).await?;
+    let found = manager.resolve_metadata().await;
+    let found = found.map_err(|error| failed(&error))?.metadata;
+    // A server that does not name its issuer any more would get the tokens of
+    // the one that it has named before.
+    if stored.issuer != found.issuer {
+        tokens.clear().await.map_err(|error| failed(&error))?;
         return Ok(None);
     }
-    let mut manager = new_manager(url).await?;
+    manager.set_metadata(found);
     manager.set_credential_store(tokens);
     let is_usable = manager
         .initialize_from_store()
@@ -126,6 +132,11 @@ pub(crate) async fn manager(
 }
 
 async fn new_manager(url: &str) -> Result<AuthorizationManager, McpError> {
+    if !reqwest::Url::parse(url).is_ok_and(|url| is_private(&url)) {
+        let what =
+            "tokens would go over the network without encryption; use an address with https://";
+        return Err(McpError::Login(what.to_owned()));
+    }
     ptk_http::choose_cryptography();
     AuthorizationManager::new(url)
         .await
@@ -180,7 +191,13 @@ pub async fn login(
     }
     let session = AuthorizationSession::new(manager, request).await;
     let session = session.map_err(|(_, error)| failed(&error))?;
-    (login.open)(session.get_authorization_url());
+    let address = session.get_authorization_url();
+    if !reqwest::Url::parse(address).is_ok_and(|url| is_private(&url)) {
+        let address = in_line(address, 200);
+        let what = format!("the server names {address} for it, which is not opened");
+        return Err(McpError::Login(what));
+    }
+    (login.open)(address);
     let returned = tokio::time::timeout(PATIENCE, returned(&listener)).await;
     let (target, mut browser) = returned.map_err(|_| McpError::TimedOut(PATIENCE))?;
     let done = session
@@ -247,5 +264,12 @@ fn page(text: &str) -> String {
 }
 
 fn failed(error: &AuthError) -> McpError {
-    McpError::Login(in_line(&error.to_string(), MAX_ERROR))
+    let reason = in_line(&error.to_string(), MAX_ERROR);
+    match error {
+        AuthError::HttpError(_) => McpError::Connect {
+            reason,
+            stderr: String::new(),
+        },
+        _ => McpError::Login(reason),
+    }
 }

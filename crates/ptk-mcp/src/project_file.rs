@@ -39,7 +39,7 @@ pub enum ProjectFileError {
 #[serde(rename_all = "camelCase")]
 struct ProjectFile {
     #[serde(default)]
-    mcp_servers: BTreeMap<String, ProjectServer>,
+    mcp_servers: BTreeMap<String, Value>,
 }
 
 /// A server as other clients configure it. What they have besides is ignored.
@@ -69,29 +69,35 @@ struct Grants {
     write: Vec<std::path::PathBuf>,
 }
 
-/// Reads the servers of a project's file. Its programs get the network and the
-/// workspace, unless an object `ptk` says what they get: such servers were
-/// written for clients without a sandbox.
+/// Reads the servers of a project's file. Its programs start in the workspace,
+/// with the network and the workspace, unless an object `ptk` says what they
+/// get: such servers were written for clients without a sandbox. One that cannot
+/// be used does not keep the others from being used.
 ///
 /// # Errors
 ///
-/// If it is not of the expected form, or a server in it cannot be used.
-pub fn parse_project_file(
-    text: &str,
-) -> Result<BTreeMap<String, ServerDeclaration>, ProjectFileError> {
+/// If it is not of the expected form.
+pub fn parse_project_file(text: &str) -> Result<ProjectServers, ProjectFileError> {
     let file: ProjectFile = serde_json::from_str(text)?;
     let servers = file.mcp_servers.into_iter();
-    servers
-        .map(|(name, server)| {
-            let declared = declared(&name, server)?;
-            let error = check_name(&name).and_then(|()| declared.check()).err();
-            match error {
-                Some(error) => Err(ProjectFileError::Server { name, error }),
-                None => Ok((name, declared)),
-            }
-        })
-        .collect()
+    let servers = servers.map(|(name, server)| {
+        let declared = ProjectServer::deserialize(&server)
+            .map_err(ProjectFileError::from)
+            .and_then(|server| declared(&name, server))
+            .and_then(|declared| {
+                let checked = check_name(&name).and_then(|()| declared.check());
+                checked.map(|()| declared).map_err(|error| {
+                    let name = name.clone();
+                    ProjectFileError::Server { name, error }
+                })
+            });
+        (name, declared)
+    });
+    Ok(servers.collect())
 }
+
+/// The servers of a project's file by name, or why they cannot be used.
+pub type ProjectServers = BTreeMap<String, Result<ServerDeclaration, ProjectFileError>>;
 
 fn declared(name: &str, server: ProjectServer) -> Result<ServerDeclaration, ProjectFileError> {
     let is_spoken = |kind: &str| matches!(kind, "stdio" | "http" | "streamable-http");
@@ -118,6 +124,7 @@ fn declared(name: &str, server: ProjectServer) -> Result<ServerDeclaration, Proj
     });
     Ok(ServerDeclaration {
         command: server.command.into_iter().chain(server.args).collect(),
+        in_workspace: is_program.then_some(true),
         env: env.collect(),
         network: grants.network,
         read: grants.read,
@@ -143,11 +150,18 @@ mod tests {
             }, "inputs": []}"#,
         )
         .unwrap();
+        let servers: BTreeMap<_, _> = servers
+            .into_iter()
+            .map(|(name, declared)| (name, declared.unwrap()))
+            .collect();
         assert_eq!(servers["fs"].command, ["npx", "-y", "x"]);
         assert_eq!(servers["fs"].env["PORT"], "1");
         assert!(servers["fs"].network);
         assert_eq!(servers["docs"].grants(), "remote, gets $Y");
-        assert_eq!(servers["tight"].grants(), "sandbox, no network, reads src");
+        assert_eq!(
+            servers["tight"].grants(),
+            "sandbox, no network, reads src, starts in the workspace"
+        );
         assert!(parse_project_file("{}").unwrap().is_empty());
     }
 
@@ -165,7 +179,11 @@ mod tests {
                 "its type is sse",
             ),
         ] {
-            let error = parse_project_file(text).unwrap_err().to_string();
+            let error = match parse_project_file(text) {
+                Err(error) => error,
+                Ok(servers) => servers.into_values().find_map(Result::err).unwrap(),
+            };
+            let error = error.to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

@@ -121,20 +121,26 @@ impl Server {
     }
 
     /// Lists the tools again if they may have changed, and returns whether they
-    /// are others than those that are offered.
+    /// are others than those that are offered. A server that is not connected is
+    /// not connected to: it says what is wrong when it is called.
     pub(crate) async fn refresh(&self) -> bool {
-        // A server that cannot be reached says so when it is called.
-        if let Ok(connection) = self.connect().await {
+        let connection = self.state.lock().await.connection.clone();
+        if let Some(connection) = connection.filter(|connection| !connection.is_closed()) {
+            // What fails is tried again before the next call.
             let _ = self.list_if_changed(&connection).await;
         }
         self.has_others.swap(false, Ordering::AcqRel)
     }
 
     async fn list_if_changed(&self, connection: &Connection) -> Result<(), McpError> {
-        if connection.take_change() {
-            self.list(connection).await?;
+        if !connection.take_change() {
+            return Ok(());
         }
-        Ok(())
+        let listed = self.list(connection).await;
+        if listed.is_err() {
+            connection.note_change();
+        }
+        listed
     }
 
     /// What the server says of itself, if it is connected.
@@ -157,12 +163,15 @@ impl Server {
         fingerprint: &str,
         args: Map<String, Value>,
     ) -> Result<Value, CallError> {
-        let connecting = self.connect();
+        let connecting = async {
+            let connection = self.connect().await?;
+            self.list_if_changed(&connection).await?;
+            Ok::<_, McpError>(connection)
+        };
         let connection = tokio::select! {
             connection = connecting => connection?,
             () = context.cancellation().cancelled() => return Err(McpError::Cancelled.into()),
         };
-        self.list_if_changed(&connection).await?;
         let listing = self.listing();
         match listing.tools.iter().find(|it| it.name == tool) {
             None => return Err(CallError::Gone),

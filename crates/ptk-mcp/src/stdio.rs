@@ -15,7 +15,8 @@ use ptk_sandbox::{Scratch, Workspace, private_folder};
 use ptk_tools::{Sandbox, Unprotected, process};
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 
-use crate::{McpError, ServerDeclaration, text, variables};
+use crate::variables::{self, Notation};
+use crate::{McpError, ServerDeclaration, text};
 
 /// The longest message of a server, in bytes.
 pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
@@ -23,6 +24,8 @@ pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
 const LEAVE: Duration = Duration::from_secs(1);
 /// How long it has to end when it is asked to.
 const END: Duration = Duration::from_secs(3);
+/// How many characters of a hash stand for where a server is configured.
+const ORIGIN: usize = 8;
 /// How many bytes of its standard error are kept.
 const MAX_STDERR: usize = 2 * 1024;
 
@@ -103,18 +106,16 @@ pub(crate) async fn start(
     };
     let mut variables = process::inherited();
     let search_path = path_of(&variables);
-    let found = find(program, search_path.as_deref(), &place.workspace);
-    let found = found.ok_or_else(|| McpError::Start {
-        program: program.clone(),
-        reason: "it is not installed, or not in the PATH".to_owned(),
-    })?;
+    let found = find(program, search_path.as_deref(), declared, place)?;
     let is_sandboxed = declared.sandbox.unwrap_or(true) && place.sandbox.enabled;
-    let (home, temporary) = home(name, place, is_sandboxed)?;
+    let (home, temporary) = home(name, declared, place, is_sandboxed)?;
     let workspace = Workspace::open(&home).and_then(Workspace::with_temp);
     let workspace = workspace.map_err(|error| McpError::Setting(error.to_string()))?;
-    let policy = is_sandboxed
-        .then(|| policy(declared, place, &workspace, &found))
-        .flatten();
+    let policy = if is_sandboxed {
+        policy(declared, place, &workspace, &found)?
+    } else {
+        None
+    };
     if is_sandboxed {
         variables.retain(|(name, _)| !is_of_home(name));
         variables.push(("HOME".into(), home.clone().into()));
@@ -123,7 +124,11 @@ pub(crate) async fn start(
         variables.push((name.into(), expanded(value)?.into()));
     }
     let command = Command {
-        folder: folder(policy.as_ref(), place, &home),
+        folder: if declared.in_workspace == Some(true) {
+            place.workspace.clone()
+        } else {
+            home.clone()
+        },
         program: found.into(),
         arguments: arguments.iter().map(OsString::from).collect(),
         variables,
@@ -157,7 +162,7 @@ pub(crate) async fn start(
 /// A setting with the values of the variables that it names.
 fn expanded(text: &str) -> Result<String, McpError> {
     let lookup = |name: &str| std::env::var(name).ok();
-    variables::expand(text, lookup).map_err(|name| {
+    variables::expand(text, Notation::Braces, lookup).map_err(|name| {
         McpError::Setting(format!(
             "the variable {name} is not set in the environment of ptk"
         ))
@@ -175,22 +180,40 @@ fn is_of_home(name: &OsString) -> bool {
     name == "HOME" || name.to_string_lossy().starts_with("XDG_")
 }
 
-/// The program with its path: a name is looked up in the `PATH`, and a path is
-/// taken from the workspace.
-fn find(program: &str, search_path: Option<&std::ffi::OsStr>, workspace: &Path) -> Option<PathBuf> {
-    if program.contains('/') {
-        let path = workspace.join(ptk_tools::expanded_path(Path::new(program)));
-        return path.is_file().then_some(path);
-    }
-    let folders = std::env::split_paths(search_path?);
-    folders
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())
+/// The program with its path: a name is looked up in the `PATH`. A relative path
+/// is taken from the workspace, by servers that start there; for others, any
+/// workspace could bring a program of that name.
+fn find(
+    program: &str,
+    search_path: Option<&std::ffi::OsStr>,
+    declared: &ServerDeclaration,
+    place: &ServerSandbox,
+) -> Result<PathBuf, McpError> {
+    let missing = |reason: &str| McpError::Start {
+        program: program.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let found = if program.contains('/') {
+        let path = ptk_tools::expanded_path(Path::new(program));
+        if path.is_relative() && declared.in_workspace != Some(true) {
+            return Err(missing("its path has to be absolute"));
+        }
+        Some(place.workspace.join(path)).filter(|path| path.is_file())
+    } else {
+        let folders = search_path.map(std::env::split_paths);
+        let folders = folders.into_iter().flatten();
+        let mut paths = folders
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(program));
+        paths.find(|path| path.is_file())
+    };
+    found.ok_or_else(|| missing("it is not installed, or not in the PATH"))
 }
 
 /// The home of a server, and what removes a temporary one.
 fn home(
     name: &str,
+    declared: &ServerDeclaration,
     place: &ServerSandbox,
     is_sandboxed: bool,
 ) -> Result<(PathBuf, Option<Scratch>), McpError> {
@@ -199,7 +222,11 @@ fn home(
     };
     match &place.homes {
         Some(homes) if is_sandboxed => {
-            let home = homes.join(name);
+            // What a project's server leaves there is not for one of the same
+            // name that is configured elsewhere.
+            let origin = blake3::hash(declared.origin.as_bytes()).to_hex();
+            let origin: String = origin.chars().take(ORIGIN).collect();
+            let home = homes.join(format!("{name}-{origin}"));
             private_folder(&home).map_err(failed)?;
             Ok((home, None))
         }
@@ -216,16 +243,24 @@ fn policy(
     place: &ServerSandbox,
     workspace: &Workspace,
     program: &Path,
-) -> Option<Policy> {
+) -> Result<Option<Policy>, McpError> {
     let sandbox = Sandbox {
         network: declared.network,
         read: Vec::new(),
         write: Vec::new(),
         ..place.sandbox.clone()
     };
-    let mut policy = sandbox.policy(workspace)?;
-    let folder = |path: &PathBuf| place.workspace.join(ptk_tools::expanded_path(path));
-    for root in declared.write.iter().map(folder) {
+    let Some(mut policy) = sandbox.policy(workspace) else {
+        return Ok(None);
+    };
+    // Not the folders in which programmers' tools build.
+    policy
+        .write
+        .retain(|path| path.starts_with(workspace.root()));
+    for path in &declared.write {
+        let Some(root) = granted(path, place)? else {
+            continue;
+        };
         policy.allow_writing(&root);
         // Hooks and other files that run later, outside the sandbox.
         for path in nested_git_paths(&root) {
@@ -235,8 +270,10 @@ fn policy(
             policy.keep_read_only(&root.join(name));
         }
     }
-    for root in declared.read.iter().map(folder) {
-        policy.allow_reading(root);
+    for path in &declared.read {
+        if let Some(root) = granted(path, place)? {
+            policy.allow_reading(root);
+        }
     }
     for guarded in &place.guarded {
         match guarded {
@@ -244,24 +281,37 @@ fn policy(
             Guarded::Folder(path) => policy.guard_folder(path),
         }
     }
-    policy.allow_program(program);
-    Some(policy)
+    let beside = program
+        .parent()
+        .and_then(|folder| folder.canonicalize().ok());
+    let home = policy.home.clone();
+    let holds = |folder: &Path| {
+        let holds_home = home.as_ref().is_some_and(|home| home.starts_with(folder));
+        holds_home || place.workspace.starts_with(folder) || folder.starts_with(&place.workspace)
+    };
+    if beside.as_deref().is_some_and(holds) {
+        // Not all that lies beside it.
+        policy.allow_reading(program);
+    } else {
+        policy.allow_program(program);
+    }
+    Ok(Some(policy))
 }
 
-/// The folder in which the program starts: the workspace, if it sees that.
-fn folder(policy: Option<&Policy>, place: &ServerSandbox, home: &Path) -> PathBuf {
-    let Ok(workspace) = place.workspace.canonicalize() else {
-        return home.to_owned();
+/// A folder that is granted, without links; `None` if it is not there. A
+/// relative one stays in the workspace: links in it may be somebody else's.
+fn granted(path: &Path, place: &ServerSandbox) -> Result<Option<PathBuf>, McpError> {
+    let path = ptk_tools::expanded_path(path);
+    let Ok(real) = place.workspace.join(&path).canonicalize() else {
+        return Ok(None);
     };
-    let sees = |policy: &Policy| {
-        let mut roots = policy.read.iter().chain(&policy.write);
-        roots.any(|root| workspace.starts_with(root))
-    };
-    if policy.is_none_or(sees) {
-        workspace
-    } else {
-        home.to_owned()
+    if path.is_relative() && !real.starts_with(&place.workspace) {
+        return Err(McpError::Setting(format!(
+            "{} leads out of the workspace; to grant it, write its absolute path",
+            path.display()
+        )));
     }
+    Ok(Some(real))
 }
 
 /// Keeps the end of a stream.

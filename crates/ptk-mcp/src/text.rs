@@ -29,6 +29,12 @@ pub(crate) fn cleaned(text: &str, most: usize) -> String {
     }
 }
 
+/// Whether a text holds something that a person does not see, or that a model
+/// could take for a call.
+pub(crate) fn is_suspicious(text: &str) -> bool {
+    !text.chars().all(is_visible) || Guard::standard().neutralise(text) != text
+}
+
 /// A text in one line, for people.
 pub(crate) fn in_line(text: &str, most: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -50,6 +56,10 @@ fn is_visible(c: char) -> bool {
         // Soft hyphens, zero-width characters, directions of text, byte order
         // marks, variation selectors, and tags.
         '\u{ad}'
+        | '\u{61c}'
+        | '\u{180b}'..='\u{180e}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
         | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'

@@ -78,12 +78,14 @@ impl ServerTool {
         match error {
             McpError::Refused { .. } => ToolError::user(message)
                 .suggest("Read what it says, and call with other arguments."),
+            McpError::Unauthorized => ToolError::permission(message)
+                .suggest("Tell the user that this server wants a login.")
+                .advise(format!("To log in: ptk mcp login {server}")),
             error if error.may_have_run() => {
                 let told = ToolError::system(message).suggest(
                     "It may have done what it was asked to. Look at what it left before you call it again.",
                 );
-                // The pipeline repeats only what changes nothing.
-                if matches!(error, McpError::Closed { .. }) {
+                if matches!(error, McpError::Closed { .. }) && self.effects.is_read_only() {
                     told.transient()
                 } else {
                     told

@@ -1,5 +1,15 @@
-//! Variables of the environment in settings: `${NAME}`, `${NAME:-default}` and
-//! `$NAME`.
+//! Variables of the environment in settings: `${NAME}`, `${NAME:-default}` and,
+//! in headers, `$NAME`.
+
+/// How variables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// With braces only: in the arguments of programs, a plain `$` is often
+    /// meant for a shell.
+    Braces,
+    /// Also without.
+    Plain,
+}
 
 /// The text with the values of the variables that it names.
 ///
@@ -8,13 +18,14 @@
 /// The name of a variable that is not set and has no default.
 pub(crate) fn expand(
     text: &str,
+    notation: Notation,
     lookup: impl Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('$') {
         expanded.push_str(before);
-        let Some((reference, after)) = reference(behind) else {
+        let Some((reference, after)) = reference(behind, notation) else {
             expanded.push('$');
             rest = behind;
             continue;
@@ -28,9 +39,9 @@ pub(crate) fn expand(
 }
 
 /// The names of the variables in a text.
-pub(crate) fn names(text: &str) -> Vec<&str> {
+pub(crate) fn names(text: &str, notation: Notation) -> Vec<&str> {
     let behind = text.match_indices('$').filter_map(|(at, _)| {
-        let (reference, _) = reference(text.get(at + 1..)?)?;
+        let (reference, _) = reference(text.get(at + 1..)?, notation)?;
         Some(reference.name)
     });
     behind.collect()
@@ -43,7 +54,7 @@ struct Reference<'t> {
 }
 
 /// The reference behind a `$`, and what follows it.
-fn reference(text: &str) -> Option<(Reference<'_>, &str)> {
+fn reference(text: &str, notation: Notation) -> Option<(Reference<'_>, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if let Some(braced) = text.strip_prefix('{') {
         let (inner, after) = braced.split_once('}')?;
@@ -53,6 +64,9 @@ fn reference(text: &str) -> Option<(Reference<'_>, &str)> {
         };
         let is_name = !name.is_empty() && name.chars().all(is_part);
         return is_name.then_some((Reference { name, default }, after));
+    }
+    if notation == Notation::Braces {
+        return None;
     }
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     let (name, after) = text.split_at_checked(end)?;
@@ -65,7 +79,7 @@ mod tests {
     use super::*;
 
     fn expanded(text: &str) -> Result<String, String> {
-        expand(text, |name| {
+        expand(text, Notation::Plain, |name| {
             (name == "HOME").then(|| "/home/a b".to_owned())
         })
     }
@@ -84,6 +98,7 @@ mod tests {
             assert_eq!(expanded(text).as_deref(), Ok(expected), "{text}");
         }
         assert_eq!(expanded("Bearer $TOKEN"), Err("TOKEN".to_owned()));
-        assert_eq!(names("$A ${B:-c} $ ${"), ["A", "B"]);
+        assert_eq!(names("$A ${B:-c} $ ${", Notation::Plain), ["A", "B"]);
+        assert_eq!(names("$A ${B:-c} $1", Notation::Braces), ["B"]);
     }
 }

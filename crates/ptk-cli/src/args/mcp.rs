@@ -80,6 +80,11 @@ pub(crate) struct AddServerArgs {
     #[arg(long, value_name = "DIR", help_heading = "Sandbox", conflicts_with = "url", value_hint = ValueHint::DirPath)]
     pub(crate) write: Vec<PathBuf>,
 
+    /// Start the program in the workspace, whose files may then decide what it
+    /// does
+    #[arg(long, help_heading = "Sandbox", conflicts_with = "url")]
+    pub(crate) in_workspace: bool,
+
     /// Run the program without a sandbox: it may do whatever you may
     #[arg(long, help_heading = "Sandbox", conflicts_with_all = ["url", "network", "read", "write"])]
     pub(crate) no_sandbox: bool,
@@ -213,8 +218,8 @@ other machine and none of your files. Calls ask for permission like any other;
 
 const ADD_SERVER_EXAMPLES: &str = "\
 Examples:
-  ptk mcp add files --write . -- npx -y @modelcontextprotocol/server-filesystem .
-  ptk mcp add git --read . -- uvx mcp-server-git --repository .
+  ptk mcp add files --network --write . --in-workspace -- npx -y @modelcontextprotocol/server-filesystem .
+  ptk mcp add git --network --read . --in-workspace -- uvx mcp-server-git --repository .
   ptk mcp add docs --url https://example.com/mcp --header 'Authorization: Bearer $DOCS_TOKEN'
 
 It is written to [mcp.servers.NAME] in ~/.config/ptk/ptk.toml, where you can edit

@@ -91,6 +91,9 @@ pub(crate) struct Ended {
     done: Done,
     /// The use of the context window now, if it could be measured.
     context: Option<ContextUse>,
+    /// The names of the tools that are offered from now on, if they may have
+    /// changed.
+    offered: Option<Vec<String>>,
 }
 
 /// The result of finished work.
@@ -286,9 +289,7 @@ impl Host {
     /// mentions.
     pub(crate) fn ask(&mut self, prompt: &str) {
         let prompt = mention::plain(prompt, self.tools().workspace().root());
-        let (servers, tools) = (Arc::clone(&self.servers), self.tools().clone());
-        self.work(|mut session, mut options| async move {
-            servers.refresh(&tools, &mut options).await;
+        self.work(|mut session, options| async move {
             let execution = session.execute(prompt, options).await;
             (session, Done::Turn(Box::new(execution)))
         });
@@ -313,22 +314,27 @@ impl Host {
         });
     }
 
-    fn work<F>(&mut self, run: impl FnOnce(Session, RunOptions) -> F)
+    fn work<F>(&mut self, run: impl FnOnce(Session, RunOptions) -> F + Send + 'static)
     where
         F: Future<Output = (Session, Done)> + Send + 'static,
     {
-        let options = self.options();
+        let mut options = self.options();
         let cancel = options.cancel.clone();
         // Work that was stopped is measured, too.
-        let measuring = self.options();
-        let work = run(self.take_session(), options);
+        let mut measuring = self.options();
+        let (servers, tools) = (Arc::clone(&self.servers), self.tools().clone());
+        let session = self.take_session();
         let running = tokio::spawn(async move {
-            let (mut session, done) = work.await;
+            servers.refresh(&tools, &mut options).await;
+            measuring.tools.clone_from(&options.tools);
+            let offered = options.tools.clone();
+            let (mut session, done) = run(session, options).await;
             let context = measured(&mut session, measuring).await;
             Ended {
                 session,
                 done,
                 context,
+                offered,
             }
         });
         self.work = Some(Work { cancel, running });
@@ -359,6 +365,7 @@ impl Host {
                 session,
                 done: Done::Command(Box::new(outcome), written),
                 context,
+                offered: None,
             }
         });
         self.work = Some(Work { cancel, running });
@@ -383,6 +390,7 @@ impl Host {
                 session,
                 done,
                 context: before,
+                offered: None,
             }
         });
         self.work = Some(Work {
@@ -434,6 +442,9 @@ impl Host {
         self.typed.clear();
         self.session = Some(ended.session);
         self.context = ended.context;
+        if ended.offered.is_some() {
+            self.agent.options.tools = ended.offered;
+        }
         ended.done
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use ptk_mcp::{PROJECT_FILE, ServerDeclaration, check_name, parse_project_file};
 use serde::Deserialize;
 use toml::Spanned;
@@ -34,10 +34,21 @@ pub(super) struct ProjectFile {
 pub(crate) struct ConfiguredServer {
     pub(crate) name: String,
     pub(crate) declared: ServerDeclaration,
-    /// The file.
-    pub(crate) source: String,
-    /// Whether it counts.
-    pub(crate) is_trusted: bool,
+    pub(crate) standing: Standing,
+}
+
+/// Whether a configured server is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Used,
+    /// It was switched off.
+    Disabled,
+    /// Its file is not trusted.
+    Untrusted,
+    /// The user's own server of this name is used.
+    Hidden,
+    /// It cannot be used, for this reason.
+    Unusable(String),
 }
 
 impl ProjectFile {
@@ -55,37 +66,56 @@ impl ProjectFile {
         &self.text
     }
 
-    fn servers(&self) -> Result<BTreeMap<String, ServerDeclaration>> {
-        parse_project_file(&self.text).with_context(|| self.path.display().to_string())
+    /// The servers of the file. A mistake in it concerns nothing else.
+    fn servers(&self) -> Vec<ConfiguredServer> {
+        let origin = self.path.display().to_string();
+        let parsed = parse_project_file(&self.text).unwrap_or_else(|error| {
+            let name = PROJECT_FILE.to_owned();
+            std::iter::once((name, Err(error))).collect()
+        });
+        let servers = parsed.into_iter().map(|(name, declared)| {
+            let (declared, standing) = match declared {
+                Ok(declared) => (declared, Standing::Used),
+                Err(error) => (
+                    ServerDeclaration::default(),
+                    Standing::Unusable(error.to_string()),
+                ),
+            };
+            ConfiguredServer {
+                name,
+                declared: ServerDeclaration {
+                    origin: origin.clone(),
+                    ..declared
+                },
+                standing,
+            }
+        });
+        servers.collect()
     }
 }
 
 impl ConfigFile {
     /// The servers that the file declares, and the project's file beside it.
     pub(super) fn servers(&self) -> Result<Vec<ConfiguredServer>> {
-        let mut servers = Vec::new();
-        if let Some(project) = &self.project {
-            let source = project.path.display().to_string();
-            let found = project.servers()?.into_iter();
-            servers.extend(found.map(|(name, declared)| ConfiguredServer {
-                name,
-                declared,
-                source: source.clone(),
-                is_trusted: false,
-            }));
-        }
+        let mut servers = self
+            .project
+            .as_ref()
+            .map_or_else(Vec::new, ProjectFile::servers);
         for (name, declared) in self.sections.mcp.get_or_default()?.servers {
             let place = self.place(declared.span().start);
-            let declared = declared.into_inner();
+            let declared = ServerDeclaration {
+                origin: self.name(),
+                ..declared.into_inner()
+            };
             check_name(&name)
                 .and_then(|()| declared.check())
                 .map_err(|error| anyhow!("{place}: the MCP server `{name}`: {error}"))?;
             servers.retain(|known| known.name != name);
+            let standing = Standing::Used;
             servers.push(ConfiguredServer {
                 name,
                 declared,
-                source: self.name(),
-                is_trusted: false,
+                standing,
             });
         }
         Ok(servers)
@@ -93,21 +123,33 @@ impl ConfigFile {
 }
 
 impl Settings {
-    /// All configured servers, those that do not count included. Of one name,
-    /// the workspace's goes first, once it is trusted.
+    /// All configured servers, those that are not used included. Of one name,
+    /// the user's own is used.
     pub(crate) fn servers(&self) -> Result<Vec<ConfiguredServer>> {
         let is_trusted = self.is_trusted()?;
+        let own = match self.origin {
+            Origin::Workspace => self.user()?.servers()?,
+            Origin::Named => Vec::new(),
+        };
         let mut servers = self.file.servers()?;
         for server in &mut servers {
-            server.is_trusted = is_trusted;
+            if server.standing != Standing::Used {
+                continue;
+            }
+            if own.iter().any(|it| it.name == server.name) {
+                server.standing = Standing::Hidden;
+            } else if !is_trusted {
+                server.standing = Standing::Untrusted;
+            }
+            // Its commands were written for the project.
+            let is_program = server.declared.url.is_none();
+            let in_workspace = &mut server.declared.in_workspace;
+            *in_workspace = in_workspace.or(is_program.then_some(true));
         }
-        if self.origin == Origin::Workspace {
-            for mut own in self.user()?.servers()? {
-                own.is_trusted = true;
-                let is_hidden = |it: &ConfiguredServer| it.name == own.name && it.is_trusted;
-                if !servers.iter().any(is_hidden) {
-                    servers.push(own);
-                }
+        servers.extend(own);
+        for server in &mut servers {
+            if server.standing == Standing::Used && server.declared.disabled {
+                server.standing = Standing::Disabled;
             }
         }
         servers.sort_by(|a, b| a.name.cmp(&b.name));

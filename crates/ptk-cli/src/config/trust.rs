@@ -17,6 +17,8 @@ use ptk_tools::tools::get_diagnostics::Diagnostics;
 use toml::Spanned;
 
 use super::file::{ConfigFile, Sections};
+#[cfg(feature = "mcp")]
+use super::mcp::Standing;
 use super::sections::{CodeContext, Helper, Limits, MAX_ITERATIONS, MAX_TOOL_CALLS, Run};
 use crate::view::clean::in_line;
 
@@ -396,6 +398,15 @@ pub(super) fn withheld(
     }
     #[cfg(feature = "mcp")]
     for server in file.servers()? {
+        if let Standing::Unusable(reason) = &server.standing {
+            let value = format!("cannot be used: {reason}");
+            withhold(
+                &mut withheld,
+                &format!("mcp.servers.{}", server.name),
+                &value,
+            );
+            continue;
+        }
         let value = format!(
             "{} ({})",
             server.declared.summary(),

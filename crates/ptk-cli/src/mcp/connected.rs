@@ -1,20 +1,20 @@
 //! Servers that are connected.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
 use ptk::RunOptions;
 use ptk::llm::http::KeyFile;
-use ptk_mcp::{McpError, McpServers, Options, ServerSandbox, ServerStatus, ServerTool, TokenStore};
+use ptk_mcp::{McpError, McpServers, Options, ServerSandbox, ServerStatus, TokenStore};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::state_folder;
 use ptk_tools::{Tool as _, ToolManager};
 
 use super::{SEPARATOR, is_of_server};
 use crate::args::SandboxArgs;
-use crate::config::{Settings, Tools};
+use crate::config::{Settings, Standing, Tools};
 use crate::exit;
 use crate::permissions;
 use crate::view::Screen;
@@ -30,6 +30,10 @@ const HOMES: &str = "mcp";
 pub(crate) struct Servers {
     servers: McpServers,
     statuses: Vec<ServerStatus>,
+    /// Whether the user has named the tools, so that no others are added.
+    is_chosen: bool,
+    /// The tools of the servers that are registered.
+    registered: Mutex<BTreeSet<String>>,
 }
 
 /// How the servers of a workspace are connected to.
@@ -105,8 +109,8 @@ impl Servers {
             return Ok(Self::default());
         }
         let configured = settings.servers()?.into_iter();
-        let counted = configured.filter(|it| it.is_trusted && !it.declared.disabled);
-        let declarations: BTreeMap<_, _> = counted
+        let used = configured.filter(|it| it.standing == Standing::Used);
+        let declarations: BTreeMap<_, _> = used
             .filter(|it| is_wanted(&it.name))
             .map(|it| (it.name, it.declared))
             .collect();
@@ -125,7 +129,12 @@ impl Servers {
             exit::note(&told);
             connecting.await
         };
-        Ok(Self { servers, statuses })
+        Ok(Self {
+            servers,
+            statuses,
+            is_chosen: wanted.is_some(),
+            registered: Mutex::default(),
+        })
     }
 
     /// Adds the tools of the servers.
@@ -134,6 +143,7 @@ impl Servers {
             let name = tool.spec().name.clone();
             // The names of servers and tools were checked before.
             if tools.registry.register_shared(tool).is_ok() {
+                self.registered().insert(name.clone());
                 tools.of_servers.push(name);
             }
         }
@@ -144,34 +154,39 @@ impl Servers {
         self.statuses.iter().filter_map(note).collect()
     }
 
+    fn registered(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks the servers whether their tools have changed, and changes what is
     /// offered accordingly. A tool that the user has left out stays out.
     pub(crate) async fn refresh(&self, manager: &ToolManager, options: &mut RunOptions) {
-        if self.servers.is_empty() || !self.servers.refresh().await {
+        let asked = self.servers.refresh();
+        let is_changed = options.cancel.run_until_cancelled(asked).await;
+        if is_changed != Some(true) {
             return;
         }
-        let now = self.servers.tools();
-        let name = |tool: &Arc<ServerTool>| tool.spec().name.clone();
-        let before: Vec<String> = manager
-            .toolset()
-            .names()
-            .filter(|name| is_of_server(name))
-            .map(str::to_owned)
-            .collect();
+        let before = std::mem::take(&mut *self.registered());
         for name in &before {
             drop(manager.unregister(name));
         }
-        for tool in &now {
+        let mut now = BTreeSet::new();
+        for tool in self.servers.tools() {
+            let name = tool.spec().name.clone();
             // One that cannot be registered is not offered.
-            let _ = manager.register_shared(Arc::clone(tool) as Arc<dyn ptk_tools::Tool>);
+            if manager.register_shared(tool).is_ok() {
+                now.insert(name);
+            }
         }
         if let Some(offered) = &mut options.tools {
-            let is_there =
-                |it: &String| !is_of_server(it) || now.iter().any(|tool| name(tool) == *it);
-            offered.retain(is_there);
-            let new = now.iter().map(name).filter(|it| !before.contains(it));
-            offered.extend(new);
+            offered.retain(|name| !before.contains(name) || now.contains(name));
+            if !self.is_chosen {
+                offered.extend(now.difference(&before).cloned());
+            }
         }
+        *self.registered() = now;
     }
 
     /// Ends the servers.

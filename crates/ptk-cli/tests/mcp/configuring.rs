@@ -107,7 +107,7 @@ fn a_projects_servers_count_only_once_they_are_trusted() {
     let (code, out, err) = scene.run(&["permissions", "trust", "--yes"]);
     assert_eq!(code, 0, "{err}");
     assert!(
-        out.contains("mcp.servers.theirs  runs touch started (sandbox, network, writes .)"),
+        out.contains("mcp.servers.theirs  runs touch started (sandbox, network, writes ., starts in the workspace)"),
         "{out}"
     );
     scene.run(&["mcp", "test", "theirs"]);

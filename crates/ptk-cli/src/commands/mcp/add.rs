@@ -98,6 +98,23 @@ fn servers<'d>(
         .ok_or_else(|| wrong("mcp.servers"))
 }
 
+/// The command. A path in it is made absolute: in another folder it would be
+/// another program.
+fn command(args: &AddServerArgs) -> Result<Vec<String>> {
+    let mut command = args.command.clone();
+    if let Some(program) = command.first_mut().filter(|program| program.contains('/'))
+        && !args.in_workspace
+        && !program.starts_with('~')
+    {
+        let path = std::path::absolute(&program)?;
+        let text = path
+            .to_str()
+            .context("the path of the program is not UTF-8")?;
+        text.clone_into(program);
+    }
+    Ok(command)
+}
+
 /// The declaration that the flags mean.
 fn declared(args: &AddServerArgs) -> Result<ServerDeclaration> {
     let pairs = |texts: &[String], separator: char, example: &str| {
@@ -114,7 +131,8 @@ fn declared(args: &AddServerArgs) -> Result<ServerDeclaration> {
         pairs.collect::<Result<BTreeMap<_, _>>>()
     };
     Ok(ServerDeclaration {
-        command: args.command.clone(),
+        command: command(args)?,
+        in_workspace: args.in_workspace.then_some(true),
         env: pairs(&args.env, '=', "KEY=value")?,
         network: args.network,
         read: args.read.clone(),

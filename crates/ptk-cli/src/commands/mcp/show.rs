@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::{ListServersArgs, TestServersArgs};
 use crate::commands::run::runtime;
-use crate::config::{ConfiguredServer, Settings};
+use crate::config::{ConfiguredServer, Settings, Standing};
 use crate::exit::{self, Exit};
 use crate::mcp;
 use crate::view::clean::in_line;
@@ -22,29 +22,37 @@ pub(super) fn list(args: &ListServersArgs, out: &mut impl Write) -> Result<Exit>
     let settings = Settings::read(&args.config)?;
     let servers = settings.servers()?;
     for server in &servers {
-        let source = in_line(&short_path(std::path::Path::new(&server.source)));
+        let source = in_line(&short_path(std::path::Path::new(&server.declared.origin)));
+        let problem = match &server.standing {
+            Standing::Unusable(reason) => Some(reason.as_str()),
+            _ => None,
+        };
         let (summary, grants) = (server.declared.summary(), server.declared.grants());
         if args.json {
             let line = json!({
                 "name": server.name,
                 "summary": summary,
                 "grants": grants,
-                "source": server.source,
-                "in_force": server.is_trusted && !server.declared.disabled,
-                "trusted": server.is_trusted,
-                "disabled": server.declared.disabled,
+                "source": server.declared.origin,
+                "in_force": server.standing == Standing::Used,
+                "state": state(&server.standing),
+                "error": problem,
             });
             writeln!(out, "{line}")?;
             continue;
         }
-        let state = match (server.is_trusted, server.declared.disabled) {
-            (false, _) => " (not trusted)",
-            (true, true) => " (disabled)",
-            (true, false) => "",
+        let told = match &server.standing {
+            Standing::Used => String::new(),
+            standing => format!(" ({})", state(standing)),
         };
-        writeln!(out, "{}{state}", server.name)?;
-        writeln!(out, "  {}", in_line(&summary))?;
-        writeln!(out, "  {}", in_line(&grants))?;
+        writeln!(out, "{}{told}", in_line(&server.name))?;
+        match problem {
+            Some(problem) => writeln!(out, "  {}", in_line(problem))?,
+            None => {
+                writeln!(out, "  {}", in_line(&summary))?;
+                writeln!(out, "  {}", in_line(&grants))?;
+            }
+        }
         writeln!(out, "  from {source}")?;
     }
     if args.json {
@@ -56,13 +64,24 @@ pub(super) fn list(args: &ListServersArgs, out: &mut impl Write) -> Result<Exit>
             "No MCP servers. Add one: ptk mcp add time --network -- uvx mcp-server-time"
         )?;
     }
-    if servers.iter().any(|server| !server.is_trusted) {
+    if servers.iter().any(|it| it.standing == Standing::Untrusted) {
         exit::note(&format!(
             "{} may have come with code of others. `ptk permissions trust` shows its servers, and asks whether to trust it.",
             settings.trusted_name()
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Whether a server is used, in a word or two.
+const fn state(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Used => "used",
+        Standing::Disabled => "disabled",
+        Standing::Untrusted => "not trusted",
+        Standing::Hidden => "yours of this name is used",
+        Standing::Unusable(_) => "cannot be used",
+    }
 }
 
 pub(super) fn test(args: &TestServersArgs, out: &mut impl Write) -> Result<Exit> {
@@ -95,12 +114,20 @@ pub(super) fn test(args: &TestServersArgs, out: &mut impl Write) -> Result<Exit>
     })
 }
 
-/// The servers of these names, or all that count.
+/// The servers of these names, or all that are used.
 pub(super) fn wanted(
     servers: Vec<ConfiguredServer>,
     names: &[String],
 ) -> Result<Vec<ConfiguredServer>> {
+    let can_be_tried =
+        |it: &ConfiguredServer| matches!(it.standing, Standing::Used | Standing::Disabled);
     for name in names {
+        if servers
+            .iter()
+            .any(|it| it.name == *name && can_be_tried(it))
+        {
+            continue;
+        }
         let Some(server) = servers.iter().find(|it| it.name == *name) else {
             let known = servers.iter().map(|it| it.name.as_str());
             let near = suggest::nearest(name, known);
@@ -110,18 +137,19 @@ pub(super) fn wanted(
             );
             bail!("there is no MCP server `{}`; {near}", in_line(name));
         };
-        if !server.is_trusted {
-            bail!(
-                "{name} stands in {}, which is not trusted; `ptk permissions trust` asks whether to trust it",
-                in_line(&server.source)
-            );
+        let origin = in_line(&server.declared.origin);
+        match &server.standing {
+            Standing::Unusable(reason) => bail!("{name} in {origin}: {}", in_line(reason)),
+            _ => bail!(
+                "{name} stands in {origin}, which is not trusted; `ptk permissions trust` asks whether to trust it"
+            ),
         }
     }
     let is_wanted = |it: &ConfiguredServer| {
         if names.is_empty() {
-            it.is_trusted && !it.declared.disabled
+            it.standing == Standing::Used
         } else {
-            names.contains(&it.name)
+            names.contains(&it.name) && can_be_tried(it)
         }
     };
     let mut servers: Vec<_> = servers.into_iter().filter(is_wanted).collect();
@@ -163,7 +191,7 @@ fn tell(servers: &McpServers, status: &ServerStatus, out: &mut impl Write) -> Re
     let name = &status.name;
     if let Some(error) = &status.error {
         writeln!(out, "✗ {name}: {}", in_line(&error.to_string()))?;
-        if matches!(error, McpError::Unauthorized | McpError::Login(_)) {
+        if matches!(error, McpError::Unauthorized) {
             writeln!(out, "  To log in: ptk mcp login {name}")?;
         }
         return Ok(());
