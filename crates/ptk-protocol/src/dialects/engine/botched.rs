@@ -21,7 +21,12 @@ pub(crate) fn botched_end<S: AsRef<str>>(
         .map(AsRef::as_ref)
         .filter_map(|mark: &str| Some((window.find(mark)?, mark.len())))
         .min();
-    let found = found.map(|(at, length)| at + length);
+    // Without such marks the line closes, and it may end before a stop comes.
+    let line = window.find('\n');
+    let found = match found {
+        None if close.is_empty() => line,
+        found => found.map(|(at, length)| at + length),
+    };
     let stop = input
         .stops
         .iter()
@@ -33,12 +38,7 @@ pub(crate) fn botched_end<S: AsRef<str>>(
         (None, None) => {}
     }
     let undecided = !input.end && rest.len() < LIMIT;
-    let line = window.find('\n');
-    match line {
-        Some(line) if close.is_empty() => Some(fault + line),
-        _ if undecided => None,
-        line => Some(fault + line.unwrap_or(window.len())),
-    }
+    (!undecided).then(|| fault + line.unwrap_or(window.len()))
 }
 
 /// The closing mark behind some text.

@@ -283,18 +283,18 @@ impl TagReader {
     fn broken(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let rest = input.from(self.at);
         let window = rest.get(..floor(rest, BROKEN_LIMIT)).unwrap_or("");
-        let end = self
-            .close
-            .iter()
-            .filter_map(|close| Some((find_ignoring_case(window, 0, close)?, close.len())))
-            .min();
-        // The closing mark of the section ends a call, too.
-        let ends = self.form.section_ends();
-        let ends = ends.iter();
-        let end = end.or_else(|| {
-            ends.filter_map(|close| Some((find_ignoring_case(window, 0, close)?, 0)))
-                .min()
-        });
+        // The closing mark of the section ends a call, too. Which of them came
+        // first is known before the others have come.
+        let section_ends = self.form.section_ends();
+        let closes = self.close.iter().map(|close| (close, close.len()));
+        let ends = closes.chain(section_ends.iter().map(|close| (close, 0)));
+        let end = ends
+            .filter_map(|(mark, length)| {
+                let at = find_ignoring_case(window, 0, mark)?;
+                Some((at + mark.len(), at, length))
+            })
+            .min_by_key(|(behind, at, _)| (*behind, *at))
+            .map(|(_, at, length)| (at, length));
         let Some((end, length)) = end else {
             if input.end || rest.len() >= BROKEN_LIMIT {
                 let name = self.values.as_ref().map_or("", |values| values.name());

@@ -416,18 +416,13 @@ impl TagReader {
                 Follows::More
             };
         }
-        if input
-            .stops
-            .iter()
-            .any(|stop| rest.starts_with(stop.as_str()))
-        {
-            return Follows::Yes;
-        }
-        // The turn ends here.
-        match mark_at(rest, silent_marks()) {
-            MarkAt::Finding { .. } => return Follows::Yes,
-            MarkAt::Partial if !input.end => return Follows::More,
-            MarkAt::Partial | MarkAt::None => {}
+        // The reasoning, the fence or the turn ends here.
+        for ends in [mark_at(rest, input.stops), mark_at(rest, silent_marks())] {
+            match ends {
+                MarkAt::Finding { .. } => return Follows::Yes,
+                MarkAt::Partial if !input.end => return Follows::More,
+                MarkAt::Partial | MarkAt::None => {}
+            }
         }
         let mut marks = Vec::new();
         if in_call {
