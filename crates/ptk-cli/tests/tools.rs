@@ -367,7 +367,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `run`, `limits`, `models`, `helper`, `sessions`, `dialects`, `tools`, `mcp`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{DeclarationError, ServerDeclaration, check_name};
 
@@ -78,7 +78,9 @@ struct Grants {
 ///
 /// If it is not of the expected form.
 pub fn parse_project_file(text: &str) -> Result<ProjectServers, ProjectFileError> {
-    let file: ProjectFile = serde_json::from_str(text)?;
+    // A struct could be read from a list, too.
+    let members: Map<String, Value> = serde_json::from_str(text)?;
+    let file: ProjectFile = serde_json::from_value(Value::Object(members))?;
     let servers = file.mcp_servers.into_iter();
     let servers = servers.map(|(name, server)| {
         let declared = ProjectServer::deserialize(&server)

@@ -13,6 +13,8 @@
 mod authority;
 mod calling;
 mod configuring;
+#[cfg(unix)]
+mod guarding;
 mod hostile;
 mod login;
 #[cfg(feature = "clients")]

@@ -19,7 +19,7 @@ fn a_word_is_not_sent_to_a_model_unasked() {
         (&["config"], Some("setup")),
         (&["version"], Some("--version")),
         (&["Version"], Some("--version")),
-        (&["mcp"], None),
+        (&["weather"], None),
         (&["sesions"], Some("sessions")),
         (&["--quiet", "login"], Some("keys")),
         (&["login", "--json"], Some("keys")),
@@ -73,7 +73,7 @@ async fn at_a_terminal_a_person_is_asked_first() {
     for (word, near, answer, said) in [
         ("sesions", "; did you mean `sessions`?", "", "exit code 2"),
         ("login", "; did you mean `keys`?", "n", "Nothing was sent."),
-        ("mcp", "", "y", "Sent."),
+        ("weather", "", "y", "Sent."),
     ] {
         let opened = terminal(&scene, "127.0.0.1:9", &[word], &more);
         let rest = at_terminal(opened, move |terminal| {
