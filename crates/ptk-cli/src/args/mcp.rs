@@ -41,6 +41,10 @@ impl McpCommand {
     }
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 #[derive(Debug, Args)]
 pub(crate) struct AddServerArgs {
     /// Name of the server, with which the names of its tools begin

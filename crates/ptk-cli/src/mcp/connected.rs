@@ -28,7 +28,7 @@ const HOMES: &str = "mcp";
 /// The servers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
-    servers: McpServers,
+    all: McpServers,
     statuses: Vec<ServerStatus>,
     /// Whether the user has named the tools, so that no others are added.
     is_chosen: bool,
@@ -130,7 +130,7 @@ impl Servers {
             connecting.await
         };
         Ok(Self {
-            servers,
+            all: servers,
             statuses,
             is_chosen: wanted.is_some(),
             registered: Mutex::default(),
@@ -139,7 +139,7 @@ impl Servers {
 
     /// Adds the tools of the servers.
     pub(crate) fn add_to(&self, tools: &mut Tools) {
-        for tool in self.servers.tools() {
+        for tool in self.all.tools() {
             let name = tool.spec().name.clone();
             // The names of servers and tools were checked before.
             if tools.registry.register_shared(tool).is_ok() {
@@ -163,7 +163,7 @@ impl Servers {
     /// Asks the servers whether their tools have changed, and changes what is
     /// offered accordingly. A tool that the user has left out stays out.
     pub(crate) async fn refresh(&self, manager: &ToolManager, options: &mut RunOptions) {
-        let asked = self.servers.refresh();
+        let asked = self.all.refresh();
         let is_changed = options.cancel.run_until_cancelled(asked).await;
         if is_changed != Some(true) {
             return;
@@ -173,7 +173,7 @@ impl Servers {
             drop(manager.unregister(name));
         }
         let mut now = BTreeSet::new();
-        for tool in self.servers.tools() {
+        for tool in self.all.tools() {
             let name = tool.spec().name.clone();
             // One that cannot be registered is not offered.
             if manager.register_shared(tool).is_ok() {
@@ -191,7 +191,7 @@ impl Servers {
 
     /// Ends the servers.
     pub(crate) async fn close(&self) {
-        self.servers.close().await;
+        self.all.close().await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -16,7 +16,7 @@ fn python() -> PathBuf {
     PathBuf::from(clients).join("python/bin/python")
 }
 
-fn quoted(path: PathBuf) -> String {
+fn quoted(path: &Path) -> String {
     Value::from(path.to_str().unwrap()).to_string()
 }
 
@@ -39,9 +39,9 @@ fn a_server_of_the_python_sdk_is_used_on_its_standard_streams() {
     let server = script("sdk_server.py");
     scene.write_config(&format!(
         "[mcp.servers.test]\ncommand = [{}, {}, \"stdio\"]\nread = [{}]\n",
-        quoted(python()),
-        quoted(server.clone()),
-        quoted(server.parent().unwrap().to_owned()),
+        quoted(&python()),
+        quoted(&server),
+        quoted(server.parent().unwrap()),
     ));
     check(&scene);
 }

@@ -46,12 +46,11 @@ pub(super) fn list(args: &ListServersArgs, out: &mut impl Write) -> Result<Exit>
             standing => format!(" ({})", state(standing)),
         };
         writeln!(out, "{}{told}", in_line(&server.name))?;
-        match problem {
-            Some(problem) => writeln!(out, "  {}", in_line(problem))?,
-            None => {
-                writeln!(out, "  {}", in_line(&summary))?;
-                writeln!(out, "  {}", in_line(&grants))?;
-            }
+        if let Some(problem) = problem {
+            writeln!(out, "  {}", in_line(problem))?;
+        } else {
+            writeln!(out, "  {}", in_line(&summary))?;
+            writeln!(out, "  {}", in_line(&grants))?;
         }
         writeln!(out, "  from {source}")?;
     }
