@@ -12,7 +12,6 @@ use ptk_sandbox::command::Helper;
 use ptk_sandbox::state_folder;
 use ptk_tools::{Tool as _, ToolManager};
 
-use super::{SEPARATOR, is_of_server};
 use crate::args::SandboxArgs;
 use crate::config::{Settings, Standing, Tools};
 use crate::exit;
@@ -22,6 +21,8 @@ use crate::view::clean::in_line;
 
 /// How long connecting takes until it is told.
 const TOLD: Duration = Duration::from_secs(2);
+/// Stands between the name of a server and that of its tool.
+const SEPARATOR: &str = "__";
 /// The folder in the state folder with the homes of servers.
 const HOMES: &str = "mcp";
 
@@ -105,7 +106,7 @@ impl Servers {
             let prefix = format!("{server}{SEPARATOR}");
             wanted.is_none_or(|names| names.iter().any(|name| name.starts_with(&prefix)))
         };
-        if wanted.is_some_and(|names| !names.iter().any(|name| is_of_server(name))) {
+        if wanted.is_some_and(|names| !names.iter().any(|name| name.contains(SEPARATOR))) {
             return Ok(Self::default());
         }
         let configured = settings.servers()?.into_iter();

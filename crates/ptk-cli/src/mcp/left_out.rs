@@ -15,7 +15,6 @@ impl Servers {
     /// Connects to nothing.
     #[expect(
         clippy::unused_async,
-        clippy::unnecessary_wraps,
         reason = "the same function connects in other builds"
     )]
     pub(crate) async fn connect(
