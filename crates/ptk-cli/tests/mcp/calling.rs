@@ -3,10 +3,8 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::json;
 
 use crate::scene::Scene;
@@ -110,22 +108,15 @@ fn there_is_a_hard_limit_in_spite_of_progress() {
 #[test]
 fn interrupting_cancels_the_call_at_the_server() {
     let scene = Scene::with("plain");
-    let mut running = Command::new(cargo_bin!("ptk"))
-        .args([
-            "tools",
-            "call",
-            "test__wait",
-            "seconds=60",
-            "--json",
-            "--approve",
-            "auto",
-        ])
-        .current_dir(scene.path("space"))
-        .env("PTK_STATE", scene.path("state"))
-        .env("XDG_CONFIG_HOME", scene.path("config"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut running = scene.spawn(&[
+        "tools",
+        "call",
+        "test__wait",
+        "seconds=60",
+        "--json",
+        "--approve",
+        "auto",
+    ]);
     let out = running.stdout.take().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(out));
     assert!(lines.any(|line| line.unwrap().contains("waiting (")));
@@ -145,8 +136,7 @@ fn a_server_that_ends_is_started_again_for_the_next_call() {
         {"tool_calls": [{"id": "2", "name": "test__add", "arguments": {"a": 1, "b": 2}}]},
         "Done.",
     ]);
-    fs::write(scene.path("script.json"), replies.to_string()).unwrap();
-    let script = format!("script:{}", scene.path("script.json").display());
+    let script = scene.provider(&replies);
     let (code, out, err) = scene.run(&[
         "--json",
         "--approve",

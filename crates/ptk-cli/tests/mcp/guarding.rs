@@ -76,9 +76,7 @@ fn a_workspace_brings_no_program_for_the_users_servers() {
 #[test]
 fn a_projects_server_that_cannot_be_used_stops_nothing() {
     let scene = Scene::empty();
-    let script = scene.path("script.json");
-    fs::write(&script, json!(["Hello."]).to_string()).unwrap();
-    let provider = format!("script:{}", script.display());
+    let provider = scene.provider(&json!(["Hello."]));
     for text in [
         r#"{"mcpServers": {"my server": {"type": "sse", "url": "https://x"}}}"#,
         "no JSON",

@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
-
-use assert_cmd::cargo::cargo_bin;
+use std::process::Child;
 
 use crate::authority::Authority;
 use crate::scene::Scene;
@@ -17,15 +15,7 @@ fn scene(authority: &Authority) -> Scene {
 
 /// Begins a login, and returns the address that the user is to open.
 fn begin(scene: &Scene) -> (Child, String, BufReader<std::process::ChildStderr>) {
-    let mut login = Command::new(cargo_bin!("ptk"))
-        .args(["mcp", "login", "test", "--no-browser"])
-        .current_dir(scene.path("space"))
-        .env("PTK_STATE", scene.path("state"))
-        .env("XDG_CONFIG_HOME", scene.path("config"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut login = scene.spawn(&["mcp", "login", "test", "--no-browser"]);
     let mut lines = BufReader::new(login.stderr.take().unwrap());
     let mut line = String::new();
     while !line.trim_start().starts_with("http") {

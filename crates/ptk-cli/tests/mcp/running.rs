@@ -1,29 +1,18 @@
 //! Runs with the tools of servers.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
 
-use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
 
-fn script(scene: &Scene, replies: &Value) -> String {
-    fs::write(scene.path("script.json"), replies.to_string()).unwrap();
-    format!("script:{}", scene.path("script.json").display())
-}
-
 #[test]
 fn a_model_uses_a_servers_tool() {
     let scene = Scene::with("plain");
-    let script = script(
-        &scene,
-        &json!([
-            "<PTK_CALL>\n{\"tool\": \"test__add\", \"args\": {\"a\": 2, \"b\": 3}}\n</PTK_CALL>",
-            "It is 5."
-        ]),
-    );
+    let script = scene.provider(&json!([
+        "<PTK_CALL>\n{\"tool\": \"test__add\", \"args\": {\"a\": 2, \"b\": 3}}\n</PTK_CALL>",
+        "It is 5."
+    ]));
     let (code, out, err) = scene.run(&["--approve", "auto", "--provider", &script, "2 + 3?"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("It is 5."), "{out}");
@@ -36,7 +25,7 @@ fn a_model_uses_a_servers_tool() {
 #[test]
 fn servers_are_not_started_for_tools_of_others() {
     let scene = Scene::with("stubborn");
-    let script = script(&scene, &json!(["Hello."]));
+    let script = scene.provider(&json!(["Hello."]));
     let (code, _, err) = scene.run(&["--tools", "read_file", "--provider", &script, "say hi"]);
     assert_eq!(code, 0, "{err}");
     assert!(!scene.path("server/count").exists());
@@ -45,7 +34,7 @@ fn servers_are_not_started_for_tools_of_others() {
 #[test]
 fn a_server_that_fails_is_told_and_the_run_goes_on() {
     let scene = Scene::with("ends");
-    let script = script(&scene, &json!(["Hello."]));
+    let script = scene.provider(&json!(["Hello."]));
     let (code, out, err) = scene.run(&["--provider", &script, "say hi"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("Hello."), "{out}");
@@ -68,14 +57,11 @@ fn the_gateway_runs_a_servers_tool_for_its_clients() {
 #[test]
 fn many_tools_cost_little_until_one_is_needed() {
     let scene = Scene::with("many");
-    let script = script(
-        &scene,
-        &json!([
+    let script = scene.provider(&json!([
             "<PTK_CALL>\n{\"tool\": \"find_tools\", \"args\": {\"query\": \"thing number 42\"}}\n</PTK_CALL>",
             "<PTK_CALL>\n{\"tool\": \"test__tool_42\", \"args\": {\"name\": \"a\", \"size\": 1}}\n</PTK_CALL>",
             "It is done.",
-        ]),
-    );
+        ]));
     let (code, out, err) = scene.run(&[
         "--json",
         "--approve",
@@ -97,28 +83,18 @@ fn many_tools_cost_little_until_one_is_needed() {
 #[test]
 fn a_call_that_was_under_way_is_in_doubt_and_not_repeated() {
     let scene = Scene::with("plain");
-    let script = script(
-        &scene,
-        &json!([
-            "<PTK_CALL>\n{\"tool\": \"test__wait\", \"args\": {\"seconds\": 60}}\n</PTK_CALL>",
-            "I stopped there.",
-        ]),
-    );
-    let mut running = Command::new(cargo_bin!("ptk"))
-        .args([
-            "--json",
-            "--approve",
-            "auto",
-            "--provider",
-            &script,
-            "wait for me",
-        ])
-        .current_dir(scene.path("space"))
-        .env("PTK_STATE", scene.path("state"))
-        .env("XDG_CONFIG_HOME", scene.path("config"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let script = scene.provider(&json!([
+        "<PTK_CALL>\n{\"tool\": \"test__wait\", \"args\": {\"seconds\": 60}}\n</PTK_CALL>",
+        "I stopped there.",
+    ]));
+    let mut running = scene.spawn(&[
+        "--json",
+        "--approve",
+        "auto",
+        "--provider",
+        &script,
+        "wait for me",
+    ]);
     let out = running.stdout.take().unwrap();
     let mut lines = BufReader::new(out).lines();
     assert!(lines.any(|line| line.unwrap().contains("waiting (")));

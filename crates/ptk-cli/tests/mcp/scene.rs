@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
@@ -68,6 +69,27 @@ impl Scene {
             // Programs may write where it leads, and this scene lies in there.
             .env_remove("CARGO_TARGET_DIR");
         command
+    }
+
+    /// A provider that replies so.
+    pub(crate) fn provider(&self, replies: &Value) -> String {
+        let path = self.path("script.json");
+        fs::write(&path, replies.to_string()).unwrap();
+        format!("script:{}", path.display())
+    }
+
+    /// A ptk that runs beside the test.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        let mut command = Command::new(cargo_bin!("ptk"));
+        command
+            .args(args)
+            .current_dir(self.path("space"))
+            .env("PTK_STATE", self.path("state"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env_remove("CARGO_TARGET_DIR")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
     }
 
     /// Runs a command, and returns its exit code, its stdout and its stderr.

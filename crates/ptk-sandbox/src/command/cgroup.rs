@@ -5,34 +5,47 @@
 //! A user has one only where the system delegates a part of the tree of groups
 //! to users, as systemd does for their sessions.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::process::Pid;
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
 
+use super::PAUSE;
 use super::policy::Limits;
-use super::{PAUSE, tree};
 
 /// Where the groups are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
-/// How often new processes are looked for, and how often removing a group is
-/// tried.
+/// How often removing a group is tried.
 const ROUNDS: usize = 20;
+/// The file of a group with its processes.
+const PROCESSES: &str = "cgroup.procs";
+/// What stands for the process that writes it.
+const MYSELF: &[u8] = b"0";
 
 /// A group for one program. Dropping it removes it, once nothing is in it.
+///
+/// It is reached by handles: what the program sees of the file system is laid
+/// over the folders of groups as soon as the program is started.
 pub(super) struct Group {
-    folder: PathBuf,
+    /// The folder in which the group is.
+    folder: OwnedFd,
+    name: String,
+    processes: File,
+    /// The processes of the group that this process was in before.
+    before: File,
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         for _ in 0..ROUNDS {
-            match fs::remove_dir(&self.folder) {
+            match unlinkat(&self.folder, &self.name, AtFlags::REMOVEDIR) {
                 // The last process in it is still about to go.
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+                Err(Errno::BUSY) => thread::sleep(PAUSE),
                 _ => return,
             }
         }
@@ -55,22 +68,18 @@ impl Group {
         Err(why)
     }
 
-    /// Puts a process and all that it has started into the group.
-    pub(super) fn take_in(&self, first: Pid) {
-        let processes = self.folder.join("cgroup.procs");
-        let mut known = Vec::new();
-        for _ in 0..ROUNDS {
-            let all = [first].into_iter().chain(tree::below(first));
-            let new: Vec<_> = all.filter(|pid| !known.contains(pid)).collect();
-            if new.is_empty() {
-                return;
-            }
-            for pid in &new {
-                // One that has ended by now needs no group.
-                let _ = fs::write(&processes, pid.as_raw_nonzero().to_string());
-            }
-            known.extend(new);
+    /// Starts a process in the group. This process is in it only as long as that
+    /// takes: moving one that has been started would miss what it starts itself
+    /// in the meantime.
+    pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> T {
+        // Where it cannot enter, the program has the other limits only.
+        let has_entered = (&self.processes).write_all(MYSELF).is_ok();
+        let started = start();
+        if has_entered {
+            // If it cannot leave, the group is removed by a later program.
+            let _ = (&self.before).write_all(MYSELF);
         }
+        started
     }
 }
 
@@ -82,6 +91,8 @@ const PREFIX: &str = "ptk-";
 struct Place {
     folder: PathBuf,
     limit: &'static str,
+    /// The group that this process is in.
+    own: PathBuf,
 }
 
 impl Place {
@@ -105,12 +116,26 @@ impl Place {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let unique = since.unwrap_or_default().as_nanos();
         let name = format!("{PREFIX}{}-{unique:x}", std::process::id());
-        let folder = self.folder.join(name);
-        fs::create_dir(&folder)?;
-        let group = Group { folder };
-        fs::write(group.folder.join(self.limit), limits.memory.to_string())?;
-        Ok(group)
+        let made = self.folder.join(&name);
+        let folder = File::open(&self.folder)?.into();
+        let before = writable(&self.own.join(PROCESSES))?;
+        fs::create_dir(&made)?;
+        let processes = writable(&made.join(PROCESSES)).and_then(|processes| {
+            fs::write(made.join(self.limit), limits.memory.to_string())?;
+            Ok(processes)
+        });
+        let processes = processes.inspect_err(|_| drop(fs::remove_dir(&made)))?;
+        Ok(Group {
+            folder,
+            name,
+            processes,
+            before,
+        })
     }
+}
+
+fn writable(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(path)
 }
 
 /// The folders in which this process may make groups, by the content of
@@ -124,17 +149,21 @@ fn places(root: &Path, own: &str) -> Vec<Place> {
     let found = lines.filter_map(|(kinds, path)| {
         if kinds.split(',').any(|kind| kind == "memory") {
             // The older form. A group can be made in any other.
-            let folder = root.join("memory").join(path);
-            let limit = "memory.limit_in_bytes";
-            return Some(Place { folder, limit });
+            let own = root.join("memory").join(path);
+            return Some(Place {
+                folder: own.clone(),
+                limit: "memory.limit_in_bytes",
+                own,
+            });
         }
         // The newer form. A group that has processes has no groups below it, so
         // it is made beside.
-        let folder = root.join(path).parent()?.to_owned();
+        let own = root.join(path);
+        let folder = own.parent()?.to_owned();
         let kinds = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
         let counts_memory = kinds.split_whitespace().any(|kind| kind == "memory");
         let limit = "memory.max";
-        (!path.is_empty() && counts_memory).then_some(Place { folder, limit })
+        (!path.is_empty() && counts_memory).then_some(Place { folder, limit, own })
     });
     found.collect()
 }
@@ -153,10 +182,12 @@ mod tests {
         let older = Place {
             folder: root.path().join("memory/session"),
             limit: "memory.limit_in_bytes",
+            own: root.path().join("memory/session"),
         };
         assert_eq!(places(root.path(), own), [older]);
         fs::write(slice.join("cgroup.subtree_control"), "cpu memory pids\n").unwrap();
         let newer = Place {
+            own: slice.join("it.scope"),
             folder: slice,
             limit: "memory.max",
         };

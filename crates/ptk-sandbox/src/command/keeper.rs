@@ -135,17 +135,13 @@ fn enter(
 fn stand_outside(setup: &Setup, words: impl Iterator<Item = OsString>) -> io::Result<()> {
     let limits = setup.policy.as_ref().map(|policy| policy.limits);
     let group = limits.and_then(|limits| Group::new(limits).ok());
-    let mut keeper = Command::new("/proc/self/exe")
-        .arg0(KEEPER)
-        .arg(setup.word()?)
-        .args(words)
-        .spawn()?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(KEEPER).arg(setup.word()?).args(words);
+    let mut keeper = match &group {
+        Some(group) => group.start(|| command.spawn())?,
+        None => command.spawn()?,
+    };
     fall_silent()?;
-    let pid = i32::try_from(keeper.id()).ok().and_then(Pid::from_raw);
-    // It takes the system some time, in which the program can start.
-    if let (Some(group), Some(pid)) = (&group, pid) {
-        group.take_in(pid);
-    }
     keeper.wait()?;
     Ok(())
 }
