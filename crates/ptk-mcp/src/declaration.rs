@@ -334,8 +334,7 @@ fn fits(pattern: &str, tool: &str) -> bool {
     pattern == tool || Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(tool))
 }
 
-/// Whether nobody on the way can read what is sent to an address: it is
-/// encrypted, or stays on this machine.
+/// Whether requests to an address are encrypted, or stay on this machine.
 pub(crate) fn is_private(url: &reqwest::Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');

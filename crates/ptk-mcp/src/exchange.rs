@@ -93,7 +93,7 @@ async fn answer(
     Err(error)
 }
 
-/// Tells the server that nobody waits for the answer any more.
+/// Sends the server a cancellation of the request.
 async fn cancel(connection: &Connection, id: RequestId, why: &McpError) {
     let reason = match why {
         McpError::Cancelled => "the user has cancelled the call".to_owned(),

@@ -144,7 +144,7 @@ pub(crate) struct Handler {
 
 impl Handler {
     /// Asks the user what the server wants to know. Secrets are never asked for:
-    /// the server gets to know that nobody answers.
+    /// such questions are declined.
     pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let ElicitRequestParams::FormElicitationParams {
             message,

@@ -100,7 +100,7 @@ impl CredentialStore for ServerTokens {
     }
 }
 
-/// Whether somebody has logged in to a server, as far as is known here.
+/// The manager of a login to a server; `None` without stored tokens.
 pub(crate) async fn manager(
     url: &str,
     store: &Arc<dyn TokenStore>,
@@ -208,7 +208,7 @@ pub async fn login(
         Ok(_) => "You are logged in. You can close this page.",
         Err(_) => "The login has failed. The terminal says why.",
     };
-    // Whoever closes the page at once has logged in all the same.
+    // The login counts even if the page was closed at once.
     let _ = browser.write_all(page(told).as_bytes()).await;
     done.map(drop)
 }

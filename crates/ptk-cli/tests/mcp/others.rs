@@ -66,7 +66,7 @@ impl HttpServer {
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut lines = lines.map(Result::unwrap);
         assert!(lines.any(|line| line.contains("Uvicorn running on")));
-        // It writes a line for each request, which nobody else reads.
+        // It writes a line for each request, and would block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, port }
     }

@@ -100,7 +100,7 @@ fn a_call_that_was_under_way_is_in_doubt_and_not_repeated() {
     assert!(lines.any(|line| line.unwrap().contains("waiting (")));
     running.kill().unwrap();
     running.wait().unwrap();
-    // Nobody is there to be asked whether it is to run again.
+    // There is no terminal to ask on whether it runs again.
     let (code, out, err) = scene.run(&["resume", "--json", "--approve", "auto"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("I stopped there."), "{out}");
