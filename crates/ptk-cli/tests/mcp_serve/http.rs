@@ -1,7 +1,5 @@
 //! Over HTTP: sessions, calls, progress, cancellation, and the end.
 
-use std::time::Duration;
-
 use futures_util::StreamExt as _;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -161,15 +159,18 @@ async fn it_ends_with_its_sessions_and_their_streams() {
     let stream = stream.send().await.unwrap();
     assert_eq!(stream.status(), 200);
     // A call that is short enough is completed.
-    let short = json!({"name": "bash", "arguments": {"command": "sleep 2; echo done > done"}});
+    let (command, alive) = space.held("until [ -e go ]; do sleep 0.05; done; echo done > done");
+    let short = json!({"name": "bash", "arguments": {"command": command}});
     let response = session
         .request(1, "tools/call", short)
         .send()
         .await
         .unwrap();
     let mut body = response.bytes_stream();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    drop(alive.up());
     server.signal(Signal::INT);
+    server.says("finishing what is under way");
+    space.write("go", "");
     let mut all = Vec::new();
     while let Some(Ok(bytes)) = body.next().await {
         all.extend_from_slice(&bytes);

@@ -16,7 +16,7 @@ use crate::stdio::{MODERN, SESSIONS, modern_meta};
 pub(crate) struct Server {
     child: Child,
     /// Held open, for the server writes to it.
-    _stderr: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
     /// `HOST:PORT`.
     pub(crate) address: String,
     pub(crate) client: Client,
@@ -43,7 +43,7 @@ impl Server {
         let address = address.unwrap_or_else(|| panic!("{first}")).to_owned();
         Self {
             child,
-            _stderr: stderr,
+            stderr,
             address,
             client: ptk_http::client().build().unwrap(),
         }
@@ -95,6 +95,15 @@ impl Server {
         match name {
             Some(name) => request.header("Mcp-Name", name),
             None => request,
+        }
+    }
+
+    /// Waits until this is on stderr.
+    pub(crate) fn says(&mut self, part: &str) {
+        let mut line = String::new();
+        while !line.contains(part) {
+            line.clear();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "{part}");
         }
     }
 
