@@ -75,19 +75,20 @@ has_standard_library() {
     [ -d "$(rustc --print sysroot)/lib/rustlib/$1/lib" ]
 }
 
-# install_crate NAME VERSION: compiles a cargo subcommand into the tools folder.
+# install_crate NAME VERSION [FLAG]…: compiles a cargo subcommand into the tools folder.
 install_crate() {
     [ "$("$tools/bin/$1" --version 2>/dev/null | head -n 1 | cut -d ' ' -f 2)" = "$2" ] && return
     say "Installing $1 $2 (once; takes a few minutes)"
     # From the root folder, so that no setting of this project applies to it.
     # Soon compiled rather than fast: it is waited for once, and runs for seconds.
-    (cd / && CARGO_TARGET_DIR=$tools/build CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
-        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo install --quiet --locked --force --root "$tools" "$1@$2")
+    (cd / && CARGO_TARGET_DIR=$tools/build CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo install --quiet --locked --force --root "$tools" "$1@$2" "${@:3}")
     rm -rf "$tools/build"
 }
 
 need_nextest() {
-    cargo nextest --version >/dev/null 2>&1 || install_crate cargo-nextest "$NEXTEST_VERSION"
+    cargo nextest --version >/dev/null 2>&1 ||
+        install_crate cargo-nextest "$NEXTEST_VERSION" --no-default-features --features default-no-update
 }
 
 need_deny() { install_crate cargo-deny "$DENY_VERSION"; }

@@ -12,6 +12,7 @@ use ptk::model::Model;
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
 use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
+use ptk::tools::form::FormAsker;
 use ptk::tools::{Approver, ToolManager, tools};
 use ptk::{CallPolicy, Compaction, DeferTools, PROTOCOL_RETRIES, Ptk, RunOptions, SmallModel};
 use ptk_permission::Mode;
@@ -86,14 +87,19 @@ pub(crate) struct SessionHandle {
 impl SessionHandle {
     /// Connects to the MCP servers that a run needs: those with tools that are
     /// named, or all of them.
-    pub(crate) async fn servers(&self, args: &AgentArgs, settings: &Settings) -> Result<Servers> {
+    pub(crate) async fn servers(
+        &self,
+        args: &AgentArgs,
+        settings: &Settings,
+        asker: Option<Arc<dyn FormAsker>>,
+    ) -> Result<Servers> {
         let named = args.tools.as_deref().map(listed_names);
         let named = named.or_else(|| listed(&self.settings, "tools"));
         let named = match named {
             None => settings.run()?.tools,
             named => named,
         };
-        Servers::connect(settings, &args.sandbox, named.as_deref()).await
+        Servers::connect(settings, &args.sandbox, named.as_deref(), asker).await
     }
 
     /// The requested session: by its name or id, the last one of the workspace,

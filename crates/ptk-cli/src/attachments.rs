@@ -23,8 +23,12 @@ const FENCE: &str = "```";
 /// Adds the content of a file to a prompt. An image goes beside the text, which
 /// then names it.
 pub(crate) fn add(prompt: &mut Prompt, path: &Path) -> Result<()> {
-    let name = path.display();
     let bytes = read(path)?;
+    add_content(prompt, &path.display().to_string(), bytes)
+}
+
+/// Adds a content to a prompt, under a name.
+pub(crate) fn add_content(prompt: &mut Prompt, name: &str, bytes: Vec<u8>) -> Result<()> {
     let shown = if let Some(image) = Image::new(&bytes) {
         if bytes.len() > MAX_IMAGE {
             bail!("{name} has more than 5 MiB; scale the image down");
@@ -47,7 +51,7 @@ pub(crate) fn add(prompt: &mut Prompt, path: &Path) -> Result<()> {
         let Ok(text) = String::from_utf8(bytes) else {
             bail!("{name} is neither a text file nor a PNG, JPEG, GIF or WebP image");
         };
-        fenced(path, &text)
+        fenced(name, &text)
     };
     prompt.text.push_str("\n\n");
     prompt.text.push_str(&shown);
@@ -67,9 +71,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A text with its path above, in a fence.
-fn fenced(path: &Path, text: &str) -> String {
-    let name = path.display();
+/// A text with its name above, in a fence.
+fn fenced(name: &str, text: &str) -> String {
     let fence = fence(text);
     let end = if text.ends_with('\n') || text.is_empty() {
         ""

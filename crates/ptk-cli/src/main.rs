@@ -12,7 +12,7 @@
 //! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
 //! | `mcp` | the MCP servers of a run |
 //! | `setup` | which models are within reach, and the choice of one |
-//! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
+//! | `ask`, `question`, `terminal`, `interrupt`, `long` | questions to the user, signals, and long work that can be interrupted |
 //! | `dialect_file` | dialects that a model's own files describe |
 //! | `completion` | what shells offer behind a command line that is typed |
 //! | `attachments` | files whose content is added to a prompt |
@@ -20,8 +20,8 @@
 //! | `telemetry`, `diagnostics_log` | OpenTelemetry from the environment, and log lines on stderr |
 
 mod agent;
-mod approver;
 mod args;
+mod ask;
 mod attachments;
 mod chat;
 #[cfg(feature = "search")]

@@ -68,7 +68,7 @@ impl Question {
         Self {
             kind: Kind::Call,
             tool: in_line(request.tool),
-            purpose: in_line(&purpose(request)),
+            purpose: in_line(&request.purpose()),
             body: visible(&body),
             folder: folder.map(|folder| in_line(&folder.display().to_string())),
             warnings: (plan.warnings.iter().chain(&gap))
@@ -122,17 +122,6 @@ pub(crate) fn refused(word: &str) -> Decision {
         "" => "the user said no".to_owned(),
         word => format!("the user said no: {word}"),
     })
-}
-
-/// The purpose of a call, in a few words.
-fn purpose(request: &ApprovalRequest<'_>) -> String {
-    let plan = request.plan;
-    let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
-    match (&plan.command, writes.is_empty()) {
-        (Some(_), _) => "run".to_owned(),
-        (None, false) => format!("write {}", writes.join(", ")),
-        (None, true) => format!("do this ({})", request.effects),
-    }
 }
 
 /// Shortens lines for display: runs of empty lines, and the middle of long

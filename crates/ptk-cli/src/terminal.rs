@@ -3,11 +3,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+
 use crate::printer;
+use crate::view::Screen;
 
 /// The controlling terminal of the process, whatever its stdin is.
 const TERMINAL: &str = "/dev/tty";
@@ -147,6 +151,44 @@ impl Terminal {
     fn wait(&self, _gone: &AtomicBool) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Held while a question is at the terminal: the next one waits.
+static AT_TERMINAL: Mutex<()> = Mutex::const_new(());
+
+/// Stops the thread that waits at the terminal when the question is dropped.
+struct Gone {
+    is_gone: Arc<AtomicBool>,
+    terminal: Arc<Terminal>,
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        if !self.is_gone.swap(true, Ordering::Relaxed) {
+            // Further output begins on a new line.
+            drop(self.terminal.say("\n"));
+        }
+    }
+}
+
+/// Puts a question on a blocking thread, until there is an answer or the caller
+/// is gone. Meanwhile the screen shows nothing else.
+pub(crate) async fn put<T: Send + 'static>(
+    terminal: &Arc<Terminal>,
+    screen: &Screen,
+    ask: impl FnOnce(&Terminal, &AtomicBool) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let _alone = AT_TERMINAL.lock().await;
+    let _quiet = screen.question();
+    let gone = Gone {
+        is_gone: Arc::default(),
+        terminal: Arc::clone(terminal),
+    };
+    let flag = Arc::clone(&gone.is_gone);
+    let at = Arc::clone(terminal);
+    let answer = tokio::task::spawn_blocking(move || ask(&at, &flag)).await;
+    gone.is_gone.store(true, Ordering::Relaxed);
+    answer.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 /// Whether this process is in the terminal's foreground. One in the background

@@ -95,7 +95,7 @@ async fn compare() -> Result<(), Box<dyn Error>> {
             guarded: Vec::new(),
             helper: Helper::find(),
         },
-        elicitor: None,
+        asker: None,
         tokens: None,
     };
     let declared = BTreeMap::from([("bench".to_owned(), declared)]);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerPeerInfo,
-    ServerResult, SubscriptionFilter,
+    ClientRequest, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerPeerInfo, ServerResult,
+    SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
@@ -31,10 +32,50 @@ const LIST: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 100;
 /// How long a list may be in all, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
-/// How many tools a server may have.
-const MAX_TOOLS: usize = 2_000;
+/// How many tools, prompts or resources a server may have.
+const MAX_LISTED: usize = 2_000;
 /// How many characters of an error are told.
 const MAX_ERROR: usize = 500;
+
+/// What a server can list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl Listed {
+    /// Its name in the protocol.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+        }
+    }
+
+    /// Whether a server says that it has some.
+    fn is_offered(self, capabilities: &ServerCapabilities) -> bool {
+        match self {
+            Self::Tools => capabilities.tools.is_some(),
+            Self::Prompts => capabilities.prompts.is_some(),
+            Self::Resources => capabilities.resources.is_some(),
+        }
+    }
+
+    fn request(self, params: PaginatedRequestParams) -> ClientRequest {
+        match self {
+            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params)),
+            Self::Prompts => {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params))
+            }
+            Self::Resources => {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params))
+            }
+        }
+    }
+}
 
 /// A live connection to a server. Dropping it ends a server that is a program.
 pub(crate) struct Connection {
@@ -84,7 +125,7 @@ impl Connection {
         let handler = Handler {
             server: name.to_owned(),
             shared: Arc::new(Shared::default()),
-            elicitor: options.elicitor.clone(),
+            asker: options.asker.clone(),
         };
         let (process, service) = if declared.url.is_some() {
             let served = over_http(handler.clone(), mode, declared, options);
@@ -165,53 +206,51 @@ impl Connection {
             .swap(false, Ordering::AcqRel)
     }
 
-    /// Lists the tools of the server, as it describes them.
-    pub(crate) async fn list(&self) -> Result<Vec<Value>, McpError> {
-        let has_tools = self
+    /// Lists what the server offers, as it describes it.
+    pub(crate) async fn list(&self, what: Listed) -> Result<Vec<Value>, McpError> {
+        let is_offered = self
             .info()
-            .is_none_or(|info| info.capabilities.tools.is_some());
-        if !has_tools {
+            .is_none_or(|info| what.is_offered(&info.capabilities));
+        if !is_offered {
             return Ok(Vec::new());
         }
-        let listed = tokio::time::timeout(LIST, self.list_pages()).await;
+        let listed = tokio::time::timeout(LIST, self.list_pages(what)).await;
         listed.unwrap_or(Err(McpError::TimedOut(LIST)))
     }
 
-    async fn list_pages(&self) -> Result<Vec<Value>, McpError> {
-        let mut tools = Vec::new();
+    async fn list_pages(&self, what: Listed) -> Result<Vec<Value>, McpError> {
+        let mut all = Vec::new();
         let mut length = 0;
         let mut seen = BTreeSet::new();
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::default();
             params.cursor.clone_from(&cursor);
-            let request = ListToolsRequest::with_param(params);
-            let (page, next) = page(
-                self.request(ClientRequest::ListToolsRequest(request))
-                    .await?,
-            )?;
-            length += page
-                .iter()
-                .map(|tool| tool.to_string().len())
-                .sum::<usize>();
+            let answer = self.request(what.request(params)).await?;
+            let (page, next) = page(&answer, what)?;
+            length += page.iter().map(|it| it.to_string().len()).sum::<usize>();
             if length > MAX_LIST {
-                let what = format!("the list of its tools has more than {MAX_LIST} bytes");
+                let what = format!(
+                    "the list of its {} has more than {MAX_LIST} bytes",
+                    what.name()
+                );
                 return Err(McpError::Protocol(what));
             }
-            tools.extend(page);
-            tools.truncate(MAX_TOOLS);
+            all.extend(page);
+            all.truncate(MAX_LISTED);
             match next {
                 // A cursor that comes again leads around in a circle.
-                Some(next) if tools.len() < MAX_TOOLS && seen.insert(next.clone()) => {
+                Some(next) if all.len() < MAX_LISTED && seen.insert(next.clone()) => {
                     cursor = Some(next);
                 }
                 _ => break,
             }
         }
-        Ok(tools)
+        Ok(all)
     }
 
-    async fn request(&self, request: ClientRequest) -> Result<ServerResult, McpError> {
+    /// Sends a request, and waits for the answer.
+    pub(crate) async fn request(&self, request: ClientRequest) -> Result<ServerResult, McpError> {
         let options = PeerRequestOptions::with_timeout(LIST);
         let sent = self.peer().send_request_with_option(request, options).await;
         let handle = sent.map_err(|error| self.error(error))?;
@@ -282,28 +321,20 @@ async fn over_http(
     })
 }
 
-/// The tools of a page, and the cursor of the next one. A page with a tool that
-/// does not follow the protocol is taken as it is: the others can be used.
-fn page(result: ServerResult) -> Result<(Vec<Value>, Option<String>), McpError> {
-    match result {
-        ServerResult::ListToolsResult(result) => {
-            let tools = result.tools.iter().map(serde_json::to_value);
-            let tools: Result<Vec<Value>, _> = tools.collect();
-            let tools = tools.map_err(|error| McpError::Protocol(error.to_string()))?;
-            Ok((tools, result.next_cursor))
-        }
-        ServerResult::CustomResult(result) => {
-            let tools = result.0.get("tools").and_then(Value::as_array);
-            let tools = tools.ok_or_else(|| {
-                McpError::Protocol("the list of its tools has no `tools`".to_owned())
-            })?;
-            let next = result.0.get("nextCursor").and_then(Value::as_str);
-            Ok((tools.clone(), next.map(str::to_owned)))
-        }
-        _ => Err(McpError::Protocol(
-            "it answered something else than the list of its tools".to_owned(),
-        )),
-    }
+/// What a page lists, and the cursor of the next one. A page on which something
+/// does not follow the protocol is taken as it is: the rest can be used.
+fn page(answer: &ServerResult, what: Listed) -> Result<(Vec<Value>, Option<String>), McpError> {
+    let answer =
+        serde_json::to_value(answer).map_err(|error| McpError::Protocol(error.to_string()))?;
+    let name = what.name();
+    let list = answer.get(name).and_then(Value::as_array).cloned();
+    let list = list.ok_or_else(|| {
+        McpError::Protocol(format!(
+            "its answer is no list of {name}: it has no `{name}`"
+        ))
+    })?;
+    let next = answer.get("nextCursor").and_then(Value::as_str);
+    Ok((list, next.map(str::to_owned)))
 }
 
 /// Listens for changes of the tools, where the revision wants that.

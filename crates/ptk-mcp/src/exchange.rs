@@ -107,7 +107,7 @@ async fn cancel(connection: &Connection, id: RequestId, why: &McpError) {
 }
 
 /// Answers what a server wants to know before it goes on.
-async fn responses(
+pub(crate) async fn responses(
     connection: &Connection,
     wanted: InputRequiredResult,
 ) -> Result<InputResponses, McpError> {

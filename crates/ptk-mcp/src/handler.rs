@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::future::BoxFuture;
 use ptk_tools::CallContext;
+use ptk_tools::form::{Form, FormAnswer, FormAsker};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -13,7 +13,7 @@ use rmcp::model::{
     ProgressNotificationParam, ProgressToken, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::text::{cleaned, in_line};
@@ -22,34 +22,6 @@ use crate::text::{cleaned, in_line};
 const MAX_QUESTION: usize = 2_000;
 /// The longest message about progress, in characters.
 const MAX_PROGRESS: usize = 200;
-
-/// A question of a server to the user.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Elicitation {
-    /// The server, by the user's name for it.
-    pub server: String,
-    /// The question.
-    pub message: String,
-    /// The JSON Schema of the answer: an object of plain values.
-    pub schema: Value,
-}
-
-/// The user's answer to a question of a server.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ElicitationAnswer {
-    /// These values.
-    Accept(Map<String, Value>),
-    /// The user does not want to answer.
-    Decline,
-    /// The user did not decide, or there is no user.
-    Cancel,
-}
-
-/// Asks the user what a server wants to know.
-pub trait Elicitor: Send + Sync {
-    /// Asks, and waits for the answer.
-    fn ask(&self, question: Elicitation) -> BoxFuture<'_, ElicitationAnswer>;
-}
 
 /// What a connection knows, shared with its handler.
 #[derive(Default)]
@@ -139,7 +111,7 @@ impl Drop for Watch {
 pub(crate) struct Handler {
     pub(crate) server: String,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
+    pub(crate) asker: Option<Arc<dyn FormAsker>>,
 }
 
 impl Handler {
@@ -154,25 +126,23 @@ impl Handler {
         else {
             return ElicitResult::new(ElicitationAction::Decline);
         };
-        let Some(elicitor) = &self.elicitor else {
+        let Some(asker) = &self.asker else {
             return ElicitResult::new(ElicitationAction::Cancel);
         };
         let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
         if asks_for_secret(&message, &schema) {
             return ElicitResult::new(ElicitationAction::Decline);
         }
-        let question = Elicitation {
-            server: self.server.clone(),
-            message: cleaned(&message, MAX_QUESTION),
-            schema,
+        let Ok(form) = Form::new(&self.server, &cleaned(&message, MAX_QUESTION), schema) else {
+            return ElicitResult::new(ElicitationAction::Decline);
         };
         let _asking = self.shared.asking();
-        match elicitor.ask(question).await {
-            ElicitationAnswer::Accept(values) => {
+        match asker.ask(form).await {
+            FormAnswer::Filled(values) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(values))
             }
-            ElicitationAnswer::Decline => ElicitResult::new(ElicitationAction::Decline),
-            ElicitationAnswer::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+            FormAnswer::Declined => ElicitResult::new(ElicitationAction::Decline),
+            FormAnswer::Unanswered => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
 }
@@ -209,7 +179,7 @@ fn asks_for_secret(message: &str, schema: &Value) -> bool {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
-        if self.elicitor.is_some() {
+        if self.asker.is_some() {
             let mut elicitation = ElicitationCapability::default();
             elicitation.form = Some(FormElicitationCapability::default());
             capabilities.elicitation = Some(elicitation);

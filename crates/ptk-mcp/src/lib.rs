@@ -27,6 +27,7 @@
 //! | `oauth` | logging in to servers, and their tokens |
 //! | `exchange` | one call: its deadlines, progress, cancellation and questions |
 //! | `listing`, `names`, `text` | which of a server's tools can be used, under which names, with which texts |
+//! | `offers` | prompts and resources of servers |
 //! | `tool`, `content` | a tool of a server, and what it answered |
 //! | `error` | what can go wrong with a server |
 //! | [`serve`] | PTK's tools as a server |
@@ -41,6 +42,7 @@ mod http;
 mod listing;
 mod names;
 mod oauth;
+mod offers;
 mod project_file;
 pub mod serve;
 mod server;
@@ -52,9 +54,9 @@ mod variables;
 
 pub use declaration::{DeclarationError, ServerDeclaration, check_name};
 pub use error::McpError;
-pub use handler::{Elicitation, ElicitationAnswer, Elicitor};
 pub use listing::Quarantined;
 pub use oauth::{Login, TokenStore, login};
+pub use offers::{OfferedPart, OfferedPrompt, OfferedResource, Offers, PromptArgument};
 pub use project_file::{PROJECT_FILE, ProjectFileError, ProjectServers, parse_project_file};
 pub use server::ServerInfo;
 pub use servers::{McpServers, Options, ServerStatus};

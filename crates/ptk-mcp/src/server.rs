@@ -8,11 +8,11 @@ use ptk_tools::CallContext;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Listed};
 use crate::listing::Listing;
 use crate::servers::Options;
 use crate::text::in_line;
-use crate::{McpError, ServerDeclaration, exchange};
+use crate::{McpError, Offers, ServerDeclaration, exchange, offers};
 
 /// How long a server rests after its first failure; then twice as long each
 /// time.
@@ -105,7 +105,7 @@ impl Server {
     }
 
     async fn list(&self, connection: &Connection) -> Result<(), McpError> {
-        let raw = connection.list().await?;
+        let raw = connection.list(Listed::Tools).await?;
         let listing = Listing::new(&self.name, &raw, |tool| self.declared.wants(tool));
         let mut slot = self.listing.write().unwrap_or_else(PoisonError::into_inner);
         if **slot != listing {
@@ -179,6 +179,17 @@ impl Server {
             Some(_) => {}
         }
         Ok(exchange::call(&connection, &self.declared, context, tool, args).await?)
+    }
+
+    /// Its prompts and resources. A server that cannot be asked has none.
+    pub(crate) async fn offers(&self) -> Offers {
+        let connection = self.state.lock().await.connection.clone();
+        match connection {
+            Some(connection) => offers::list(&connection, &self.name)
+                .await
+                .unwrap_or_default(),
+            None => Offers::default(),
+        }
     }
 
     /// Ends the connection.

@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use ptk_tools::form::FormAsker;
 
+use serde_json::{Map, Value};
+
+use crate::offers;
 use crate::server::Server;
 use crate::stdio::ServerSandbox;
 use crate::{
-    Elicitor, McpError, Quarantined, ServerDeclaration, ServerInfo, ServerTool, TokenStore,
+    McpError, OfferedPart, OfferedPrompt, OfferedResource, Offers, Quarantined, ServerDeclaration,
+    ServerInfo, ServerTool, TokenStore,
 };
 
 /// How servers are connected to.
@@ -16,9 +21,9 @@ use crate::{
 pub struct Options {
     /// What programs of servers run in.
     pub sandbox: ServerSandbox,
-    /// Asks the user what servers want to know. Without it, they are told that
-    /// nobody answers.
-    pub elicitor: Option<Arc<dyn Elicitor>>,
+    /// Asks the user what servers want to know. Without it, their questions stay
+    /// unanswered.
+    pub asker: Option<Arc<dyn FormAsker>>,
     /// Where the tokens of logins are kept.
     pub tokens: Option<Arc<dyn TokenStore>>,
 }
@@ -86,6 +91,47 @@ impl McpServers {
     pub async fn refresh(&self) -> bool {
         let refreshed = self.servers.iter().map(|server| server.refresh());
         join_all(refreshed).await.contains(&true)
+    }
+
+    /// The prompts and resources of all servers that are connected, in the order
+    /// of the servers' names.
+    pub async fn offers(&self) -> Offers {
+        let listed = join_all(self.servers.iter().map(|server| server.offers())).await;
+        let mut all = Offers::default();
+        for offers in listed {
+            all.prompts.extend(offers.prompts);
+            all.resources.extend(offers.resources);
+        }
+        all
+    }
+
+    /// Gets a prompt of a server, with what it has to be told.
+    ///
+    /// # Errors
+    ///
+    /// The server is gone, or refuses.
+    pub async fn prompt(
+        &self,
+        prompt: &OfferedPrompt,
+        arguments: Map<String, Value>,
+    ) -> Result<Vec<OfferedPart>, McpError> {
+        let connection = self.server(&prompt.server)?.connect().await?;
+        offers::prompt(&connection, prompt, arguments).await
+    }
+
+    /// Reads a resource of a server.
+    ///
+    /// # Errors
+    ///
+    /// The server is gone, or refuses.
+    pub async fn resource(&self, resource: &OfferedResource) -> Result<Vec<OfferedPart>, McpError> {
+        let connection = self.server(&resource.server)?.connect().await?;
+        offers::resource(&connection, &resource.uri).await
+    }
+
+    fn server(&self, name: &str) -> Result<&Arc<Server>, McpError> {
+        let server = self.servers.iter().find(|server| server.name == name);
+        server.ok_or_else(|| McpError::Protocol("there is no such server".to_owned()))
     }
 
     /// Ends all servers.

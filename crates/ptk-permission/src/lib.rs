@@ -107,6 +107,19 @@ pub struct ApprovalRequest<'a> {
     pub unprotected: Option<&'a Protections>,
 }
 
+impl ApprovalRequest<'_> {
+    /// What the call is for, in a few words: `write src/main.rs`.
+    #[must_use]
+    pub fn purpose(&self) -> String {
+        let writes: Vec<String> = self.plan.writes.iter().map(ToString::to_string).collect();
+        match (&self.plan.command, writes.is_empty()) {
+            (Some(_), _) => "run".to_owned(),
+            (None, false) => format!("write {}", writes.join(", ")),
+            (None, true) => format!("do this ({})", self.effects),
+        }
+    }
+}
+
 /// What a command has changed, before that comes into the workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct Review<'a> {

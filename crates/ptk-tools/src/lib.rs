@@ -46,6 +46,7 @@
 //! | [`preview`] | what a call is about to change, for a person to decide on |
 //! | [`process`] | starting and ending processes |
 //! | [`tools`] | the built-in tools |
+//! | [`form`] | values that a person is asked for
 //! | [`custom`] | tools from `ptk.toml`: commands and HTTP endpoints |
 
 mod activity;
@@ -56,6 +57,7 @@ mod conversation;
 pub mod custom;
 mod error;
 mod files;
+pub mod form;
 mod in_flight;
 mod limits;
 mod manager;

@@ -309,6 +309,11 @@ pub(crate) struct AgentArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
+    /// Print questions as events too, and read the answers from stdin, a line
+    /// of JSON each
+    #[arg(long, requires = "json", help_heading = "Output")]
+    pub(crate) answers: bool,
+
     /// Print only the answer
     #[arg(short, long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) quiet: bool,

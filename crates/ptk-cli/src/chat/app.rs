@@ -2,6 +2,7 @@
 //! blocks.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::event::{
@@ -13,13 +14,15 @@ use ptk::view::{CallView, Conversation, Item, ItemKind};
 
 use super::command::{self, ChatCommand};
 use super::complete::{self, Candidate, Files};
-use super::desk::Asked;
 use super::draw::Canvas;
 use super::editor::Editor;
+use super::forms::{FormEffect, Forms};
 use super::orders;
 use super::overlay::{Overlay, Said};
 use super::questions::{KeyEffect, Questions};
 use super::search::Search;
+use crate::ask::Put;
+use crate::mcp::Servers;
 use crate::question::refused;
 
 /// The time in which a second Ctrl-C ends the chat.
@@ -60,6 +63,8 @@ pub(crate) enum Focus {
     Question,
     /// The message to the model that goes with a denial.
     Word,
+    /// The open form.
+    Form,
 }
 
 /// The content of the status line.
@@ -85,6 +90,7 @@ pub(crate) struct App {
     pub(crate) conversation: Conversation,
     pub(crate) editor: Editor,
     pub(crate) questions: Questions,
+    pub(crate) forms: Forms,
     pub(crate) focus: Focus,
     pub(crate) word: Editor,
     pub(crate) overlay: Option<Overlay>,
@@ -103,6 +109,8 @@ pub(crate) struct App {
     pub(crate) flash: Option<String>,
     pub(crate) canvas: Canvas,
     pub(crate) files: Files,
+    /// What MCP servers offer.
+    pub(crate) servers: Arc<Servers>,
     /// When the running work began.
     pub(crate) busy_since: Option<SystemTime>,
     stopped_at: Option<Instant>,
@@ -128,6 +136,7 @@ impl App {
             conversation,
             editor,
             questions: Questions::default(),
+            forms: Forms::default(),
             focus: Focus::Editor,
             word: Editor::default(),
             overlay: None,
@@ -141,6 +150,7 @@ impl App {
             flash: None,
             canvas: Canvas::default(),
             files,
+            servers: Arc::default(),
             busy_since: None,
             stopped_at: None,
         }
@@ -158,36 +168,56 @@ impl App {
         }
     }
 
-    /// Adds a question.
-    pub(crate) fn ask(&mut self, asked: Asked) {
-        if self.questions.push(asked) {
+    /// Adds a question or a form.
+    pub(crate) fn ask(&mut self, put: Put) {
+        let is_open = match put {
+            Put::Call(asked) => self.questions.push(asked),
+            // A form waits until the questions about calls are answered.
+            Put::Form(asked) => self.forms.push(asked) && self.questions.is_empty(),
+        };
+        if is_open {
             self.turn_to_question();
         }
     }
 
-    /// Gives the keys to the open question, but does not interrupt a user who is
-    /// typing.
+    /// Gives the keys to the open question or form, but does not interrupt a
+    /// user who is typing.
     fn turn_to_question(&mut self) {
         self.word.take();
-        self.focus = if self.questions.is_empty() || !self.editor.is_empty() {
-            Focus::Editor
+        self.focus = if self.editor.is_empty() {
+            self.waiting().unwrap_or(Focus::Editor)
         } else {
-            Focus::Question
+            Focus::Editor
         };
+    }
+
+    /// What waits for an answer, if something does.
+    fn waiting(&self) -> Option<Focus> {
+        if !self.questions.is_empty() {
+            return Some(Focus::Question);
+        }
+        (!self.forms.is_empty()).then_some(Focus::Form)
+    }
+
+    /// Whether something waits for an answer.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.waiting().is_some()
     }
 
     /// Records that the current state has been drawn.
     pub(crate) fn drawn(&mut self, now: Instant) {
         self.questions.drawn(self.overlay.is_none(), now);
+        self.forms.drawn(self.overlay.is_none(), now);
     }
 
     /// Removes questions whose caller is gone. Returns whether one was removed.
     pub(crate) fn forget_gone(&mut self) -> bool {
-        let (is_any, is_first) = self.questions.forget_gone();
-        if is_first {
+        let questions = self.questions.forget_gone();
+        let forms = self.forms.forget_gone();
+        if questions.1 || forms.1 {
             self.turn_to_question();
         }
-        is_any
+        questions.0 || forms.0
     }
 
     /// Gives the answer that a letter has selected, unless more was typed since.
@@ -249,6 +279,7 @@ impl App {
             (Some(search), ..) => search.push(text),
             (None, Some(overlay), _) => overlay.paste(text),
             (None, None, Focus::Word) => self.word.paste(text),
+            (None, None, Focus::Form) => self.forms.paste(text),
             (None, None, _) => {
                 self.focus = Focus::Editor;
                 self.editor.paste(text);
@@ -300,6 +331,7 @@ impl App {
         }
         match self.focus {
             Focus::Question => self.question_key(key, now),
+            Focus::Form => self.form_key(key, now),
             Focus::Word => {
                 self.word_key(key, now);
                 Vec::new()
@@ -440,6 +472,21 @@ impl App {
         Vec::new()
     }
 
+    fn form_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
+        match self.forms.key(key, now) {
+            FormEffect::Open => {}
+            FormEffect::Answered => self.turn_to_question(),
+            FormEffect::Editor(keys) => {
+                self.focus = Focus::Editor;
+                return keys
+                    .into_iter()
+                    .flat_map(|key| self.editor_key(key))
+                    .collect();
+            }
+        }
+        Vec::new()
+    }
+
     fn word_key(&mut self, key: KeyEvent, now: Instant) {
         match key.code {
             KeyCode::Esc => self.focus = Focus::Question,
@@ -468,9 +515,10 @@ impl App {
             KeyCode::Char('g') if ctrl => return vec![Action::Compose],
             KeyCode::Esc if self.is_busy() => return self.stop(),
             KeyCode::Esc => self.chosen = None,
-            KeyCode::Tab if !self.questions.is_empty() => {
-                self.focus = Focus::Question;
+            KeyCode::Tab if self.is_asked() => {
+                self.focus = self.waiting().unwrap_or(Focus::Editor);
                 self.questions.read();
+                self.forms.read();
             }
             KeyCode::Tab => self.complete(),
             _ => {
@@ -527,7 +575,7 @@ impl App {
 
     fn offer_completions(&mut self) {
         let (word, is_first) = self.editor.word();
-        let candidates = complete::candidates(&word, is_first, &self.files);
+        let candidates = complete::candidates(&word, is_first, &self.files, &self.servers);
         self.offer = (!candidates.is_empty()).then_some(Offer {
             candidates,
             chosen: 0,

@@ -26,6 +26,8 @@ pub(crate) enum ChatCommand {
     Copy,
     Mouse,
     Quit,
+    /// A prompt of an MCP server, and what stands behind it.
+    ServerPrompt(String, String),
 }
 
 /// How much an undo reverts.
@@ -110,10 +112,22 @@ pub(crate) fn read(text: &str) -> Option<Result<ChatCommand, String>> {
         Some((word, rest)) => (word, rest.trim()),
         None => (said.trim_end(), ""),
     };
+    if is_server_prompt(word) {
+        let (word, rest) = (word.to_owned(), rest.to_owned());
+        return Some(Ok(ChatCommand::ServerPrompt(word, rest)));
+    }
     if word.is_empty() || !word.chars().all(|c| c.is_ascii_alphabetic()) {
         return None;
     }
     Some(command(word, rest))
+}
+
+/// Whether a word is how prompts of MCP servers are called: `server__name`.
+fn is_server_prompt(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let parts = word.split_once("__");
+    let is_whole = parts.is_some_and(|(server, name)| !server.is_empty() && !name.is_empty());
+    is_whole && word.chars().all(is_part)
 }
 
 fn command(word: &str, rest: &str) -> Result<ChatCommand, String> {
@@ -191,6 +205,10 @@ mod tests {
         assert_eq!(good("/resume"), ChatCommand::Sessions(None));
         assert_eq!(good("/inspect 2"), ChatCommand::Inspect(Some(2)));
         assert_eq!(good("/q"), ChatCommand::Quit);
+        assert_eq!(
+            good("/git__review  main x"),
+            ChatCommand::ServerPrompt("git__review".to_owned(), "main x".to_owned())
+        );
         for spec in &ALL {
             let text = format!("/{} x", spec.name);
             assert!(read(&text).is_some(), "{text}");
@@ -202,7 +220,15 @@ mod tests {
 
     #[test]
     fn what_is_no_command_is_for_the_model() {
-        for text in ["Hello", "/etc/passwd is what?", "/", " /help", "/ x", "/2"] {
+        for text in [
+            "Hello",
+            "/etc/passwd is what?",
+            "/",
+            " /help",
+            "/ x",
+            "/2",
+            "/__init__",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -10,6 +10,7 @@ use ptk_sandbox::{Kind, Workspace};
 use tokio::sync::Notify;
 
 use super::command;
+use crate::mcp::Servers;
 
 /// The most files that are considered.
 const MAX_FILES: u64 = 50_000;
@@ -102,13 +103,54 @@ impl Visitor for Names {
 }
 
 /// The completions of a word. Only the first word of a text can be a command.
-pub(crate) fn candidates(word: &str, is_first: bool, files: &Files) -> Vec<Candidate> {
+pub(crate) fn candidates(
+    word: &str,
+    is_first: bool,
+    files: &Files,
+    servers: &Servers,
+) -> Vec<Candidate> {
     if let Some(part) = word.strip_prefix('@') {
-        return of_files(part, &files.names());
+        let mut found = of_files(part, &files.names());
+        found.extend(of_resources(part, servers.resources()));
+        found.truncate(MAX_OFFERED);
+        return found;
     }
     match word.strip_prefix('/') {
-        Some(part) if is_first => of_commands(part),
+        Some(part) if is_first => {
+            let mut found = of_commands(part);
+            let prompts = servers.prompts().into_iter();
+            let fitting = prompts.filter(|(name, _)| name.starts_with(part));
+            found.extend(fitting.map(|(name, about)| Candidate {
+                text: format!("/{name}"),
+                about,
+            }));
+            found
+        }
         _ => Vec::new(),
+    }
+}
+
+/// The resources of servers whose name or address has the part in it.
+fn of_resources(part: &str, resources: Vec<(String, String)>) -> Vec<Candidate> {
+    let part = part.to_lowercase();
+    let fits = |text: &str| text.to_lowercase().contains(&part);
+    let fitting = resources
+        .into_iter()
+        .filter(|(name, about)| fits(name) || fits(about));
+    fitting
+        .map(|(name, about)| Candidate {
+            text: mentioned(&name),
+            about,
+        })
+        .collect()
+}
+
+/// A name behind `@`, in quotes if it has spaces.
+fn mentioned(name: &str) -> String {
+    if name.contains(char::is_whitespace) {
+        format!("@\"{name}\"")
+    } else {
+        format!("@{name}")
     }
 }
 
@@ -124,11 +166,7 @@ fn of_files(part: &str, names: &[String]) -> Vec<Candidate> {
     let found = found.into_iter().take(MAX_OFFERED);
     found
         .map(|(name, _)| Candidate {
-            text: if name.contains(char::is_whitespace) {
-                format!("@\"{name}\"")
-            } else {
-                format!("@{name}")
-            },
+            text: mentioned(name),
             about: String::new(),
         })
         .collect()
@@ -177,8 +215,9 @@ mod tests {
     #[test]
     fn only_the_first_word_is_a_command() {
         let files = Files::new(PathBuf::from("."));
-        assert_eq!(candidates("/mo", true, &files).len(), 2);
-        assert_eq!(candidates("/mo", false, &files), []);
-        assert_eq!(candidates("mo", true, &files), []);
+        let servers = Servers::default();
+        assert_eq!(candidates("/mo", true, &files, &servers).len(), 2);
+        assert_eq!(candidates("/mo", false, &files, &servers), []);
+        assert_eq!(candidates("mo", true, &files, &servers), []);
     }
 }

@@ -26,28 +26,24 @@ pub(crate) struct Editor {
     draft: String,
     /// The pasted texts, under their placeholders.
     pastes: Vec<(String, String)>,
+    /// What is shown while there is no text.
+    hint: String,
 }
 
 impl Default for Editor {
     fn default() -> Self {
-        Self {
-            area: area(""),
-            history: Vec::new(),
-            at: None,
-            draft: String::new(),
-            pastes: Vec::new(),
-        }
+        Self::with_hint(HINT)
     }
 }
 
-fn area(text: &str) -> TextArea<'static> {
+fn area(text: &str, hint: &str) -> TextArea<'static> {
     let lines = text.split('\n').map(str::to_owned).collect();
     let mut area = TextArea::new(lines);
     area.set_wrap_mode(WrapMode::WordOrGlyph);
     area.set_cursor_line_style(Style::new());
     // The terminal's own cursor is used, because input methods look for it.
     area.set_cursor_style(Style::new());
-    area.set_placeholder_text(HINT);
+    area.set_placeholder_text(hint);
     area.set_placeholder_style(style::FAINT);
     area.set_tab_length(4);
     area.move_cursor(CursorMove::Bottom);
@@ -56,6 +52,18 @@ fn area(text: &str) -> TextArea<'static> {
 }
 
 impl Editor {
+    /// An empty editor, with a text that is shown while it is.
+    pub(crate) fn with_hint(hint: &str) -> Self {
+        Self {
+            area: area("", hint),
+            history: Vec::new(),
+            at: None,
+            draft: String::new(),
+            pastes: Vec::new(),
+            hint: hint.to_owned(),
+        }
+    }
+
     pub(crate) fn area(&self) -> &TextArea<'static> {
         &self.area
     }
@@ -96,7 +104,7 @@ impl Editor {
 
     /// Replaces the text.
     pub(crate) fn set(&mut self, text: &str) {
-        self.area = area(text);
+        self.area = area(text, &self.hint);
     }
 
     /// Takes the text, and clears the editor.

@@ -28,15 +28,15 @@ use unicode_width::UnicodeWidthStr as _;
 use super::app::{Action, App};
 use super::complete::Files;
 use super::compose::Draft;
-use super::desk::Asked;
 use super::draw::{self, Light};
 use super::history::PromptHistory;
-use super::host::{Done, Host, News, QuestionTarget, unwritten};
+use super::host::{Done, Host, News, unwritten};
 use super::orders::{self, Told};
 use super::overlay::Overlay;
 use super::text::code;
 use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
+use crate::ask::{Desk, Put, Target};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
@@ -62,14 +62,14 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let settings = Arc::new(Settings::read(&args.agent.config)?);
     let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
     let is_open = handle.known.as_ref().is_some_and(sessions::is_resumable);
-    let (questions, asked) = unbounded_channel();
+    let (desk, asked) = Desk::new();
     let screen = Screen::kept();
     let mut host = Host::open(
         args.agent.clone(),
         settings,
         handle,
         screen,
-        QuestionTarget::Desk(questions),
+        Target::Desk(desk),
     )
     .await?;
     let conversation = host.conversation().await?;
@@ -120,6 +120,7 @@ fn is_coloured() -> bool {
 }
 
 fn tell_place(app: &mut App, host: &Host) {
+    app.servers = host.servers();
     app.status.model.clone_from(&host.agent.model);
     app.status.workspace = short_path(host.tools().workspace().root());
     app.status.context = host.context;
@@ -231,7 +232,7 @@ fn leave() {
 struct Chat {
     app: App,
     host: Host,
-    asked: UnboundedReceiver<Asked>,
+    asked: UnboundedReceiver<Put>,
     leaving: UnboundedReceiver<Interrupt>,
     history: PromptHistory,
     /// The last prompt.
@@ -511,6 +512,7 @@ impl Chat {
         }
         let files = self.app.files.clone();
         let mut app = App::new(conversation, files, &self.history.read());
+        app.servers = self.host.servers();
         for note in self.host.agent.notes.clone() {
             app.conversation.note(note);
         }

@@ -14,17 +14,18 @@ use ptk::store::{
 };
 use ptk::tools::{Approver, CallOutcome, CallRequest, ToolManager};
 use ptk::view::Conversation;
-use ptk::{CancellationToken, Compacted, ContextUse, Execution, RunError, RunOptions, Session};
+use ptk::{
+    CancellationToken, Compacted, ContextUse, Execution, Prompt, RunError, RunOptions, Session,
+};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::desk::{Asked, Desk, Typed, Typist};
 use super::fence::fenced;
 use super::mention;
+use super::typed::{Typed, Typist};
 use crate::agent::{Agent, Face, SessionHandle};
-use crate::approver::approver;
 use crate::args::AgentArgs;
+use crate::ask::Target;
 use crate::config::Settings;
 use crate::mcp::Servers;
 use crate::sessions;
@@ -41,14 +42,6 @@ const SHELL: &str = "bash";
 /// The parameter of that tool for the command line.
 const COMMAND: &str = "command";
 
-/// Who is asked to approve calls.
-pub(crate) enum QuestionTarget {
-    /// The full-screen chat.
-    Desk(mpsc::UnboundedSender<Asked>),
-    /// The user at the terminal, line by line.
-    Terminal,
-}
-
 /// The state of a chat: its session, agent and running work.
 pub(crate) struct Host {
     pub(crate) args: AgentArgs,
@@ -63,7 +56,7 @@ pub(crate) struct Host {
     pub(crate) events: Subscription,
     /// The ids of undos in this chat, the last one last.
     pub(crate) undone: Vec<String>,
-    asking: QuestionTarget,
+    asking: Target,
     typed: Typed,
     session: Option<Session>,
     work: Option<Work>,
@@ -115,10 +108,12 @@ impl Host {
         settings: Arc<Settings>,
         handle: SessionHandle,
         screen: Screen,
-        asking: QuestionTarget,
+        asking: Target,
     ) -> Result<Self> {
         let typed = Typed::default();
-        let servers = Arc::new(handle.servers(&args, &settings).await?);
+        let servers = handle.servers(&args, &settings, asking.asker(&screen));
+        let servers = Arc::new(servers.await?);
+        servers.look_for_offers();
         let agent = build(
             &args,
             &settings,
@@ -289,10 +284,30 @@ impl Host {
     /// mentions.
     pub(crate) fn ask(&mut self, prompt: &str) {
         let prompt = mention::plain(prompt, self.tools().workspace().root());
-        self.work(|mut session, options| async move {
-            let execution = session.execute(prompt, options).await;
-            (session, Done::Turn(Box::new(execution)))
+        let servers = Arc::clone(&self.servers);
+        self.work(|session, options| async move {
+            let prompt = servers.with_mentioned(prompt);
+            Box::pin(sent(session, options, prompt)).await
         });
+    }
+
+    /// Sends a prompt of an MCP server to the model.
+    pub(crate) fn ask_server_prompt(&mut self, name: String, rest: String) {
+        let servers = Arc::clone(&self.servers);
+        self.work(|session, options| async move {
+            let prompt = servers.prompt(&name, &rest);
+            Box::pin(sent(session, options, prompt)).await
+        });
+    }
+
+    /// The prompts of MCP servers, each with what it is for.
+    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
+        self.servers.prompts()
+    }
+
+    /// What MCP servers offer, for completion.
+    pub(crate) fn servers(&self) -> Arc<Servers> {
+        Arc::clone(&self.servers)
     }
 
     /// Resumes an interrupted turn.
@@ -465,7 +480,7 @@ impl Host {
 /// What an agent of a chat is built with, whatever its session.
 struct Surroundings<'a> {
     screen: &'a Screen,
-    asking: &'a QuestionTarget,
+    asking: &'a Target,
     typed: &'a Typed,
     servers: &'a Servers,
 }
@@ -484,15 +499,10 @@ fn build(
         servers,
     } = *around;
     let who = |workspace: PathBuf, note: Option<String>| -> Arc<dyn Approver> {
-        match asking {
-            QuestionTarget::Desk(questions) => {
-                Arc::new(Desk::new(workspace, note, questions.clone(), typed.clone()))
-            }
-            QuestionTarget::Terminal => Arc::new(Typist {
-                typed: typed.clone(),
-                other: approver(workspace, note, screen.clone()),
-            }),
-        }
+        Arc::new(Typist {
+            typed: typed.clone(),
+            other: asking.approver(workspace, note, screen),
+        })
     };
     let face = Face {
         screen,
@@ -501,6 +511,21 @@ fn build(
         servers,
     };
     Agent::new(args, settings, handle, 0, &face)
+}
+
+/// Sends a prompt to the model, once it is made.
+async fn sent(
+    mut session: Session,
+    options: RunOptions,
+    prompt: impl Future<Output = Result<Prompt>>,
+) -> (Session, Done) {
+    let cancel = options.cancel.clone();
+    let prompt = cancel.run_until_cancelled(prompt).await;
+    let done = match prompt.unwrap_or_else(|| Err(RunError::Cancelled.into())) {
+        Ok(prompt) => Done::Turn(Box::new(session.execute(prompt, options).await)),
+        Err(error) => Done::Said(Err(error)),
+    };
+    (session, done)
 }
 
 /// The use of the context window, if it is known in time.

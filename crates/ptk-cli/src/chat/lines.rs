@@ -9,11 +9,12 @@ use ptk::RunError;
 use ptk::view::Conversation;
 
 use super::command;
-use super::host::{Done, Host, QuestionTarget, unwritten};
+use super::host::{Done, Host, unwritten};
 use super::orders::{self, Told};
 use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
-use crate::commands::run::{Watched, watch};
+use crate::ask::ProgramQuestions;
+use crate::commands::run::{Watched, asking, watch};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
@@ -39,14 +40,8 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         Screen::live()
     };
     let is_new = known.is_none();
-    let mut host = Host::open(
-        agent.clone(),
-        settings,
-        handle,
-        screen,
-        QuestionTarget::Terminal,
-    )
-    .await?;
+    let (target, questions) = asking(agent);
+    let mut host = Host::open(agent.clone(), settings, handle, screen, target).await?;
     if agent.json {
         view::session(host.id().as_str(), is_new, out)?;
     }
@@ -54,6 +49,7 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         shown: host.conversation().await?,
         has_json: agent.json,
         is_person: io::stdin().is_terminal() && !agent.json && !agent.quiet,
+        questions: questions.map(ProgramQuestions::beside_prompts),
     };
     for note in &host.agent.notes {
         exit::note(note);
@@ -109,26 +105,31 @@ struct Talk {
     has_json: bool,
     /// Whether a user types the input.
     is_person: bool,
+    /// The questions that a program answers, which then also writes the prompts.
+    questions: Option<ProgramQuestions>,
 }
 
 impl Talk {
     /// Reads the next line. Nothing is read while work is running, because
     /// answers to questions come from the same input.
-    async fn line(&self, before: &str) -> Result<Option<String>> {
+    async fn line(&mut self, before: &str) -> Result<Option<String>> {
         if self.is_person {
             let mark = if before.is_empty() { MARK } else { "  " };
             exit::prompt(mark);
         }
-        let read = tokio::task::spawn_blocking(|| {
-            let mut line = Vec::new();
-            let count = io::stdin().lock().read_until(b'\n', &mut line)?;
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']).to_owned();
-            Ok::<_, io::Error>((count > 0).then_some(line))
-        });
+        let questions = &mut self.questions;
+        let read = async {
+            match questions {
+                Some(questions) => questions.prompt().await,
+                None => tokio::task::spawn_blocking(typed).await?,
+            }
+        };
         let mut interrupts = Interrupts::new();
         tokio::select! {
-            read = read => Ok(read??),
+            line = read => {
+                let line = line?;
+                Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
+            }
             // A blocking read cannot be cancelled.
             _ = interrupts.next() => exit::leave(),
         }
@@ -214,7 +215,16 @@ impl Talk {
         } else {
             Box::new(HumanView::new(host.screen.clone(), host.tools().clone()))
         };
-        let watched = watch(running, &mut host.events, &cancel, view.as_mut(), out).await?;
+        let questions = self.questions.as_mut();
+        let watched = watch(
+            running,
+            &mut host.events,
+            questions,
+            &cancel,
+            view.as_mut(),
+            out,
+        );
+        let watched = watched.await?;
         let ended = match watched {
             Watched::Ended(ended) => ended,
             Watched::Left => {
@@ -269,6 +279,14 @@ impl Talk {
         };
         Ok(exit)
     }
+}
+
+/// The next line of stdin; `None` at the end.
+fn typed() -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let count = io::stdin().lock().read_until(b'\n', &mut line)?;
+    let line = String::from_utf8_lossy(&line).into_owned();
+    Ok((count > 0).then_some(line))
 }
 
 fn told(host: &Host, said: Result<String>) -> Exit {

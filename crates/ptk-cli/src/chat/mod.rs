@@ -8,8 +8,8 @@
 //! | `host` | runs the model, the tools and the session |
 //! | `orders` | executes the chat's own commands |
 //! | `command` | parses the chat's own commands |
-//! | `desk` | passes questions about calls to the chat |
-//! | `questions` | the questions that wait, and how keys answer them |
+//! | `typed` | command lines that the user has typed, which need no approval |
+//! | `questions`, `forms` | the questions and forms that wait, and how keys answer them |
 //! | `app` | the state of the screen, and how keys change it |
 //! | `editor`, `complete` | the prompt editor, and completion |
 //! | `mention` | files that a prompt mentions |
@@ -25,10 +25,10 @@ mod app;
 mod command;
 mod complete;
 mod compose;
-mod desk;
 mod draw;
 mod editor;
 mod fence;
+mod forms;
 mod full;
 mod history;
 mod host;
@@ -39,6 +39,7 @@ mod overlay;
 mod questions;
 mod search;
 mod text;
+mod typed;
 
 use std::io::{self, IsTerminal as _, Write};
 

@@ -82,7 +82,7 @@ pub(crate) async fn obey(
         bail!("something is still being done; Esc stops it");
     }
     match command {
-        ChatCommand::Help => Ok(Told::Page("Help".to_owned(), help())),
+        ChatCommand::Help => Ok(Told::Page("Help".to_owned(), help(&host.prompts()))),
         ChatCommand::New => begin_anew(host).await,
         ChatCommand::Sessions(words) => list_sessions(host, words.as_deref()).await,
         ChatCommand::Resume(id) => resume(host, &id).await,
@@ -114,11 +114,15 @@ pub(crate) async fn obey(
                 .ok_or_else(|| anyhow!("there is no answer yet"))
         }
         ChatCommand::Mouse => Ok(Told::Mouse),
+        ChatCommand::ServerPrompt(name, rest) => {
+            host.ask_server_prompt(name, rest);
+            Ok(Told::Begun)
+        }
         ChatCommand::Quit => Ok(Told::Quit),
     }
 }
 
-fn help() -> String {
+fn help(prompts: &[(String, String)]) -> String {
     let mut text = "## Keys\n\n| Key | Does |\n|---|---|\n".to_owned();
     for (key, does) in [
         (
@@ -131,7 +135,10 @@ fn help() -> String {
             "Ctrl-G",
             "opens the prompt in the editor of $VISUAL or $EDITOR",
         ),
-        ("@", "names a file of the workspace"),
+        (
+            "@",
+            "names a file of the workspace, or a resource of an MCP server",
+        ),
         (
             "!",
             "runs a command line, such as `!git status`; the model learns of it with the next prompt",
@@ -163,6 +170,12 @@ fn help() -> String {
     for spec in &ALL {
         let name = format!("/{} {}", spec.name, spec.takes.replace('|', "\\|"));
         let _ = writeln!(text, "| {} | {} |", name.trim_end(), spec.about);
+    }
+    if !prompts.is_empty() {
+        text.push_str("\n## Prompts of MCP servers\n\n| Command | Takes and does |\n|---|---|\n");
+        for (name, about) in prompts {
+            let _ = writeln!(text, "| /{name} | {} |", about.replace('|', "\\|"));
+        }
     }
     text
 }

@@ -11,13 +11,14 @@ use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
 use ptk::store::{Overview, SessionId, SqliteStore, Store as _};
 use ptk::{AnswerSchema, Prompt, RunError, RunOptions};
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
-use crate::approver::approver;
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs, nearest_command, unknown_command};
+use crate::ask::{Desk, ProgramQuestions, Target};
 use crate::attachments;
 use crate::config::Settings;
 use crate::exit::{self, Exit};
@@ -153,7 +154,8 @@ fn prompt(args: &RunArgs) -> Result<String> {
         words => words.join(" "),
     };
     let is_alone = prompt.trim().is_empty();
-    if !io::stdin().is_terminal() {
+    // Answers come from stdin if they are asked for.
+    if !args.agent.answers && !io::stdin().is_terminal() {
         let piped = piped()?;
         let piped = piped.trim_end();
         if !piped.is_empty() {
@@ -209,10 +211,13 @@ async fn work(
         Task::Resume => handle.given,
     };
     let retention = settings.retention()?;
-    let servers = handle.servers(args, settings).await?;
+    let (target, mut questions) = asking(args);
+    let servers = handle
+        .servers(args, settings, target.asker(&screen))
+        .await?;
     let face = Face {
         screen: &screen,
-        approver: &|workspace, note| approver(workspace, note, screen.clone()),
+        approver: &|workspace, note| target.approver(workspace, note, &screen),
         tools: None,
         servers: &servers,
     };
@@ -256,7 +261,8 @@ async fn work(
             Task::Resume => session.resume(options).await,
         }
     });
-    let ended = watch(running, &mut events, &cancel, view.as_mut(), out).await;
+    let questions = questions.as_mut();
+    let ended = watch(running, &mut events, questions, &cancel, view.as_mut(), out).await;
     let exit = match ended? {
         Watched::Ended(Some(execution)) => {
             view.end(&execution, out)?;
@@ -290,6 +296,15 @@ async fn work(
     Ok(exit)
 }
 
+/// Who is asked, and the questions if that is the program.
+pub(crate) fn asking(args: &AgentArgs) -> (Target, Option<ProgramQuestions>) {
+    if !args.answers {
+        return (Target::Terminal, None);
+    }
+    let (desk, asked) = Desk::new();
+    (Target::Desk(desk), Some(ProgramQuestions::new(asked)))
+}
+
 fn go_on(id: &SessionId) -> String {
     format!("`ptk resume {}` goes on where it was.", sessions::short(id))
 }
@@ -303,10 +318,12 @@ pub(crate) enum Watched<T> {
     Unread,
 }
 
-/// Shows the events of a run until it ends, or the user stops it.
+/// Shows the events of a run until it ends, or the user stops it. Questions to
+/// a program are printed between them.
 pub(crate) async fn watch<T>(
     mut running: JoinHandle<T>,
     events: &mut Subscription,
+    mut questions: Option<&mut ProgramQuestions>,
     cancel: &CancellationToken,
     view: &mut dyn View,
     out: &mut impl Write,
@@ -328,13 +345,12 @@ pub(crate) async fn watch<T>(
             }
             Some(delivery) = events.recv() => {
                 if let Err(error) = view.event(&delivery, out) {
-                    running.abort();
-                    let _ = running.await;
-                    return if exit::is_broken_pipe(&error) {
-                        Ok(Watched::Unread)
-                    } else {
-                        Err(error)
-                    };
+                    return unshown(running, error).await;
+                }
+            }
+            line = next(questions.as_deref_mut()) => {
+                if let Err(error) = view::print_line(&line, out) {
+                    return unshown(running, error).await;
                 }
             }
             ended = &mut running => break ended,
@@ -346,6 +362,24 @@ pub(crate) async fn watch<T>(
     }
     let ended = ended.context("the run broke down; `ptk resume` goes on with it")?;
     Ok(Watched::Ended(ended))
+}
+
+/// The next line for the program that answers questions, if there is one.
+async fn next(questions: Option<&mut ProgramQuestions>) -> Value {
+    match questions {
+        Some(questions) => questions.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Ends a run whose events cannot be shown.
+async fn unshown<T>(running: JoinHandle<T>, error: anyhow::Error) -> Result<Watched<T>> {
+    running.abort();
+    let _ = running.await;
+    if exit::is_broken_pipe(&error) {
+        return Ok(Watched::Unread);
+    }
+    Err(error)
 }
 
 /// Receives interrupts on a task of its own, so that the user can stop even

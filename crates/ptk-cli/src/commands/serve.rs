@@ -14,9 +14,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, HostedToolSettings, MEMORY};
-use crate::approver::Nobody;
 use crate::args::dialects::check_taught;
 use crate::args::{AccessLog, ServeArgs, listed_names};
+use crate::ask::NoTerminal;
 use crate::config::Settings;
 use crate::dialect_file;
 use crate::exit::{self, Exit};
@@ -38,7 +38,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         .enable_all()
         .build()?;
     let tools = listed_names(args.tools.as_deref().unwrap_or_default());
-    let servers = runtime.block_on(Servers::connect(&settings, &args.sandbox, Some(&tools)))?;
+    let servers = runtime.block_on(Servers::connect(
+        &settings,
+        &args.sandbox,
+        Some(&tools),
+        None,
+    ))?;
     servers.notes().iter().for_each(|note| exit::note(note));
     let gateway = gateway(args, &settings, &servers)?;
     runtime.block_on(async {
@@ -109,7 +114,7 @@ fn gateway(args: &ServeArgs, settings: &Settings, servers: &Servers) -> Result<G
             names: Some(&names),
             approve: args.approve,
             sandbox: &args.sandbox,
-            approver: Arc::new(Nobody),
+            approver: Arc::new(NoTerminal),
         };
         let (manager, names) = agent::hosted(&wanted, settings, servers)?;
         builder = builder.tools(Some(HostedTools::of_manager(manager, &names)?));

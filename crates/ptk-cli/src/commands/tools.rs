@@ -12,13 +12,14 @@ use ptk_permission::shell::Word;
 use ptk_protocol::schema::{example, suggest};
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
+use ptk_tools::form::FormAsker;
 use ptk_tools::{CallRequest, Tool, ToolManager, preview, tools};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ListToolsArgs, SandboxArgs, ShowToolArgs, ToolsCommand};
+use crate::ask::{approver, asker};
 use crate::commands::run::runtime;
 use crate::config::{Settings, Tools, Withheld};
 use crate::exit::{self, Exit};
@@ -49,12 +50,13 @@ fn with_servers(
     settings: &Settings,
     sandbox: &SandboxArgs,
     name: Option<&str>,
+    asker: Option<Arc<dyn FormAsker>>,
     runtime: &Runtime,
 ) -> Result<(Tools, Servers)> {
     let mut tools = settings.tools()?;
     let wanted = name.map(|name| [name.to_owned()]);
     let wanted = wanted.as_ref().map(<[String; 1]>::as_slice);
-    let servers = runtime.block_on(Servers::connect(settings, sandbox, wanted))?;
+    let servers = runtime.block_on(Servers::connect(settings, sandbox, wanted, asker))?;
     servers.add_to(&mut tools);
     servers.notes().iter().for_each(|note| exit::note(note));
     Ok((tools, servers))
@@ -69,7 +71,7 @@ const PLAIN: SandboxArgs = SandboxArgs {
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let runtime = runtime()?;
-    let (tools, servers) = with_servers(&settings, &PLAIN, None, &runtime)?;
+    let (tools, servers) = with_servers(&settings, &PLAIN, None, None, &runtime)?;
     runtime.block_on(servers.close());
     let remarks = tools.remarks();
     let Tools {
@@ -165,7 +167,7 @@ fn usage(name: &str, message: &str) -> anyhow::Error {
 fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let runtime = runtime()?;
-    let (tools, servers) = with_servers(&settings, &PLAIN, Some(&args.name), &runtime)?;
+    let (tools, servers) = with_servers(&settings, &PLAIN, Some(&args.name), None, &runtime)?;
     runtime.block_on(servers.close());
     let tool = find(&tools, &args.name, "show")?;
     let spec = tool.spec();
@@ -274,7 +276,9 @@ fn pairs(given: &[String]) -> Result<Arguments> {
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let settings = Settings::read(&args.config)?;
     let runtime = runtime()?;
-    let (tools, servers) = with_servers(&settings, &args.sandbox, Some(&args.name), &runtime)?;
+    let asker = asker(Screen::default());
+    let (tools, servers) =
+        with_servers(&settings, &args.sandbox, Some(&args.name), asker, &runtime)?;
     let here = settings.checked_permissions(&tools)?;
     find(&tools, &args.name, "call")?;
     let Tools {

@@ -1,5 +1,7 @@
 //! Servers that are connected.
 
+mod offered;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,10 +9,12 @@ use std::time::Duration;
 use anyhow::Result;
 use ptk::RunOptions;
 use ptk::llm::http::KeyFile;
-use ptk_mcp::{McpError, McpServers, Options, ServerSandbox, ServerStatus, TokenStore};
+use ptk_mcp::{McpError, McpServers, Offers, Options, ServerSandbox, ServerStatus, TokenStore};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::state_folder;
+use ptk_tools::form::FormAsker;
 use ptk_tools::{Tool as _, ToolManager};
+use tokio::sync::OnceCell;
 
 use crate::args::SandboxArgs;
 use crate::config::{Settings, Standing, Tools};
@@ -27,7 +31,7 @@ const SEPARATOR: &str = "__";
 const HOMES: &str = "mcp";
 
 /// The servers of a run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Servers {
     all: McpServers,
     statuses: Vec<ServerStatus>,
@@ -35,10 +39,18 @@ pub(crate) struct Servers {
     is_chosen: bool,
     /// The tools of the servers that are registered.
     registered: Mutex<BTreeSet<String>>,
+    /// The prompts and resources of the servers, once they were listed.
+    offers: OnceCell<Offers>,
+    /// Asks the user what a prompt has to be told.
+    asker: Option<Arc<dyn FormAsker>>,
 }
 
 /// How the servers of a workspace are connected to.
-pub(crate) fn options(settings: &Settings, sandbox: &SandboxArgs) -> Result<Options> {
+pub(crate) fn options(
+    settings: &Settings,
+    sandbox: &SandboxArgs,
+    asker: Option<Arc<dyn FormAsker>>,
+) -> Result<Options> {
     let rules = permissions::for_tools(settings.permissions()?, None, &Screen::default());
     let workspace = settings.folder();
     let workspace = workspace
@@ -52,7 +64,7 @@ pub(crate) fn options(settings: &Settings, sandbox: &SandboxArgs) -> Result<Opti
             guarded: rules.guarded().to_vec(),
             helper: Helper::find(),
         },
-        elicitor: None,
+        asker,
         tokens: tokens(),
     })
 }
@@ -96,11 +108,13 @@ impl TokenStore for Tokens {
 
 impl Servers {
     /// Connects to the servers that count, at the same time. With the names of
-    /// the tools that are wanted, only to those that have one of them.
+    /// the tools that are wanted, only to those that have one of them. What they
+    /// want to know, the asker asks the user.
     pub(crate) async fn connect(
         settings: &Settings,
         sandbox: &SandboxArgs,
         wanted: Option<&[String]>,
+        asker: Option<Arc<dyn FormAsker>>,
     ) -> Result<Self> {
         let is_wanted = |server: &str| {
             let prefix = format!("{server}{SEPARATOR}");
@@ -120,7 +134,7 @@ impl Servers {
         }
         let names: Vec<&str> = declarations.keys().map(String::as_str).collect();
         let told = format!("Connecting to MCP servers: {}", names.join(", "));
-        let options = options(settings, sandbox)?;
+        let options = options(settings, sandbox, asker.clone())?;
         let connecting = McpServers::connect(declarations, &options);
         tokio::pin!(connecting);
         let soon = tokio::time::timeout(TOLD, &mut connecting).await;
@@ -135,6 +149,8 @@ impl Servers {
             statuses,
             is_chosen: wanted.is_some(),
             registered: Mutex::default(),
+            offers: OnceCell::new(),
+            asker,
         })
     }
 

@@ -39,7 +39,7 @@ impl View for Json {
     fn tick(&mut self) {}
 
     fn say(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
-        print(&json!({"type": "note", "ts": now(), "message": text}), out)
+        print(&note_line(text), out)
     }
 
     fn left(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
@@ -90,6 +90,11 @@ impl View for Json {
     }
 }
 
+/// The line of a note beside a run.
+pub(crate) fn note_line(text: &str) -> Value {
+    json!({"type": "note", "ts": now(), "message": text})
+}
+
 /// Prints the failure of a command that prints JSON.
 pub(crate) fn failure(code: &str, message: &str, out: &mut dyn Write) -> Result<()> {
     let line = json!({"type": "error", "ts": now(), "message": message, "code": code});
@@ -102,11 +107,13 @@ pub(crate) fn session(id: &str, is_new: bool, out: &mut dyn Write) -> Result<()>
     print(&line, out)
 }
 
-fn now() -> String {
+/// The time now, as lines have it.
+pub(crate) fn now() -> String {
     humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
 }
 
-fn print(line: &Value, out: &mut dyn Write) -> Result<()> {
+/// Prints a line.
+pub(crate) fn print(line: &Value, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }

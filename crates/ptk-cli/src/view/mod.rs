@@ -25,7 +25,7 @@ use ptk::Execution;
 use ptk::events::Delivery;
 
 pub(crate) use call::{about, in_a_line};
-pub(crate) use json::{Json, failure, session};
+pub(crate) use json::{Json, failure, note_line, now, print as print_line, session};
 pub(crate) use markdown::MarkdownStream;
 pub(crate) use person::HumanView;
 pub(crate) use screen::{Screen, columns};

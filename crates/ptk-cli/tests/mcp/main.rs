@@ -10,6 +10,7 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+mod asking;
 mod authority;
 mod calling;
 mod configuring;
@@ -19,5 +20,8 @@ mod hostile;
 mod login;
 #[cfg(feature = "clients")]
 mod others;
+#[allow(dead_code, reason = "shared with the tests of sessions")]
+#[path = "../session/pane.rs"]
+mod pane;
 mod running;
 mod scene;

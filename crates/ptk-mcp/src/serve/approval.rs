@@ -139,7 +139,7 @@ impl Question {
             "" => &args,
             summary => summary,
         };
-        let mut text = format!("{} wants to {}:\n\n", request.tool, purpose(request));
+        let mut text = format!("{} wants to {}:\n\n", request.tool, request.purpose());
         if body.len() <= MAX_QUESTION {
             text.push_str(body);
         } else if plan.command.is_some() {
@@ -195,18 +195,7 @@ pub(super) fn is_allowed(answer: &ElicitResult) -> bool {
     answer.action == ElicitationAction::Accept && chosen.and_then(Value::as_str) == Some(ALLOW)
 }
 
-/// The purpose of a call, in a few words.
-fn purpose(request: &ApprovalRequest<'_>) -> String {
-    let plan = request.plan;
-    let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
-    match (&plan.command, writes.is_empty()) {
-        (Some(_), _) => "run".to_owned(),
-        (None, false) => format!("write {}", writes.join(", ")),
-        (None, true) => format!("do this ({})", request.effects),
-    }
-}
-
-/// Why a call is denied where nobody can be asked, and what would allow it.
+/// Why a call is denied where no one can be asked, and what would allow it.
 fn how_to_allow(request: &ApprovalRequest<'_>) -> String {
     if let Some(rule) = request.because {
         return format!(

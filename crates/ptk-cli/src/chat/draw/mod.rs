@@ -6,11 +6,12 @@
 //! | `look` | what drawing depends on beside the state: the time, colours, width |
 //! | `item` | lays out one item of the conversation |
 //! | `call` | a tool call: in a line, or expanded |
-//! | `panel` | the part below it: questions, the editor, completions, the status |
+//! | `panel`, `form` | the part below it: questions, the open form, the editor, completions, the status |
 //! | `over` | overlays: pages and lists |
 
 mod call;
 mod canvas;
+mod form;
 mod item;
 mod look;
 mod over;
@@ -42,6 +43,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, light: &Light<'_>) {
     .areas(area);
     canvas::draw(frame, conversation, app, light);
     panel::question(frame, question, app);
+    form::draw(frame, question, app);
     panel::queue(frame, queue, app);
     panel::rule(frame, rule, app);
     panel::editor(frame, editor, app);

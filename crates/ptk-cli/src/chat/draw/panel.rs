@@ -12,6 +12,7 @@ use super::super::app::{App, Focus};
 use super::super::questions::Answer;
 use super::super::text::{Lines, diff, style, wrap};
 use super::call;
+use super::form;
 use super::look::Light;
 use crate::question::{Kind, Question, without_gaps};
 use crate::view::clean::in_line;
@@ -52,9 +53,12 @@ pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
         let all = body + beside.len() + choices.len() + 2;
         all.min(usize::from(area.height).saturating_sub(3 + rows.min(most)))
     });
+    let form = form::height(app, usize::from(area.width));
+    let form = form.min(usize::from(area.height).saturating_sub(3 + rows.min(most)));
     let short = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
     Heights {
-        question: short(question),
+        // There is one of them at a time.
+        question: short(question.max(form)),
         queue: short(app.queue.len().min(MAX_QUEUE)),
         editor: short(rows.min(most)),
     }
@@ -297,7 +301,7 @@ pub(super) fn editor(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 /// Puts the terminal's cursor at the position in a text.
-fn put_cursor(frame: &mut Frame<'_>, area: Rect, text: &ratatui_textarea::TextArea<'_>) {
+pub(super) fn put_cursor(frame: &mut Frame<'_>, area: Rect, text: &ratatui_textarea::TextArea<'_>) {
     let cursor = text.screen_cursor();
     let (top, left) = text.scroll_offset();
     let short = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
@@ -411,7 +415,7 @@ fn doing(app: &App, light: &Light<'_>) -> (&'static str, String) {
     let time = light.now.duration_since(since).unwrap_or_default();
     let time = took(std::time::Duration::from_secs(time.as_secs()));
     let time = time.trim_start_matches("0 ms");
-    if !app.questions.is_empty() {
+    if app.is_asked() {
         return (
             call::wheel(light.now),
             format!("waits for your answer {time}")

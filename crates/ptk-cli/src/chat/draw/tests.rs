@@ -21,9 +21,9 @@ use tokio::sync::oneshot;
 use super::super::app::{Action, App};
 use super::super::command::ChatCommand;
 use super::super::complete::Files;
-use super::super::desk::Asked;
 use super::super::overlay::{Entry, Overlay};
 use super::{Light, draw};
+use crate::ask::{Asked, Put};
 use crate::question::{Kind, Question};
 
 /// Long enough for the user to have read a question.
@@ -128,7 +128,7 @@ impl Stage {
 
     fn asks(&mut self, question: Question) -> oneshot::Receiver<Decision> {
         let (asked, answered) = Asked::new(question);
-        self.app.ask(asked);
+        self.app.ask(Put::Call(asked));
         self.screen();
         answered
     }

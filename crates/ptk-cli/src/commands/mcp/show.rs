@@ -90,7 +90,7 @@ pub(super) fn test(args: &TestServersArgs, out: &mut impl Write) -> Result<Exit>
         writeln!(out, "No MCP servers to test.")?;
         return Ok(Exit::Success);
     }
-    let options = mcp::options(&settings, &args.sandbox)?;
+    let options = mcp::options(&settings, &args.sandbox, None)?;
     let declarations: BTreeMap<_, _> = servers
         .into_iter()
         .map(|it| (it.name, it.declared))

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
 use crate::printer::{AnsiColor, Style};
 use crate::question::{Kind, Question, refused, without_gaps};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, put};
 use crate::view::Screen;
 
 /// How many lines of a diff or a command are shown at once.
@@ -46,14 +46,14 @@ pub(crate) fn approver(
             screen,
             terminal: Arc::new(terminal),
         }),
-        None => Arc::new(Nobody),
+        None => Arc::new(NoTerminal),
     }
 }
 
 /// Denies every call because there is no terminal, and says what would help.
-pub(crate) struct Nobody;
+pub(crate) struct NoTerminal;
 
-impl Approver for Nobody {
+impl Approver for NoTerminal {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
         let mut why = "there is no terminal to ask on; run it on a terminal".to_owned();
@@ -101,42 +101,16 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Stops the thread that waits at the terminal when the question is dropped.
-struct Gone {
-    is_gone: Arc<AtomicBool>,
-    terminal: Arc<Terminal>,
-}
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        if !self.is_gone.swap(true, Ordering::Relaxed) {
-            // Further output begins on a new line.
-            drop(self.terminal.say("\n"));
-        }
-    }
-}
-
 impl TerminalApprover {
-    /// Asks on a blocking thread, until there is an answer or the caller is
-    /// gone.
+    /// Asks until there is an answer or the caller is gone.
     async fn put(&self, question: Question) -> Decision {
         let sheet = Sheet::of(question);
-        let _quiet = self.screen.question();
-        let gone = Gone {
-            is_gone: Arc::default(),
-            terminal: Arc::clone(&self.terminal),
-        };
-        let flag = Arc::clone(&gone.is_gone);
-        let terminal = Arc::clone(&self.terminal);
-        let answer = tokio::task::spawn_blocking(move || sheet.ask(&terminal, &flag)).await;
-        gone.is_gone.store(true, Ordering::Relaxed);
-        match answer {
-            Ok(Ok(decision)) => decision,
-            Ok(Err(error)) => {
-                Decision::DenyOnce(format!("the question could not be asked: {error}"))
-            }
-            Err(_) => Decision::DenyOnce("the question could not be asked".to_owned()),
-        }
+        let answer = put(&self.terminal, &self.screen, move |terminal, gone| {
+            sheet.ask(terminal, gone)
+        });
+        answer.await.unwrap_or_else(|error| {
+            Decision::DenyOnce(format!("the question could not be asked: {error}"))
+        })
     }
 }
 
