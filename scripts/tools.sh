@@ -258,13 +258,15 @@ need_llama() {
     set_installed llama "$pins/llama.txt" "$pins/llama-source.txt"
 }
 
-# The clients of others that talk to the gateway, in $servers/clients. Sets
-# PTK_TEST_CLIENTS.
+# The clients of others that talk to the gateway, and MCP servers of others, in
+# $servers/clients. Sets PTK_TEST_CLIENTS.
 need_clients() {
     export PTK_TEST_CLIENTS=$servers/clients
     python_packages clients/python python
     python_packages clients/litellm litellm
     node_packages clients/node node
+    python_packages clients/fastmcp fastmcp
+    node_packages clients/mcp-servers mcp-servers
 }
 
 # The engines that read grammars for other servers, in $servers/grammars.

@@ -16,14 +16,17 @@ use rmcp::service::{
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::auth::AuthClient;
-use rmcp::transport::streamable_http_client::AuthRequiredError;
+use rmcp::transport::auth::{AuthClient, AuthError, WWWAuthenticateParams};
+use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::handler::{Handler, Shared};
+use crate::http::{HttpClient, ListedNames};
+use crate::oauth::KeptLogin;
 use crate::servers::Options;
-use crate::stdio::{self, MAX_MESSAGE, ServerProcess, Stderr};
+use crate::stdio::{self, MAX_MESSAGE, ServerProcess, ServerSandbox, Stderr};
+use crate::tokens::TokenStore;
 use crate::{McpError, ServerDeclaration, http, oauth, text};
 
 /// How long a server has to list its tools.
@@ -33,7 +36,7 @@ const MAX_PAGES: usize = 100;
 /// How long a list may be in all, in bytes.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 /// How many tools, prompts or resources a server may have.
-const MAX_LISTED: usize = 2_000;
+pub(crate) const MAX_LISTED: usize = 2_000;
 /// How many characters of an error are told.
 const MAX_ERROR: usize = 500;
 
@@ -83,8 +86,13 @@ pub(crate) struct Connection {
     pub(crate) handler: Handler,
     process: Option<ServerProcess>,
     stderr: Stderr,
+    login: LoginInUse,
+    listed: ListedNames,
     /// Whether the server does not read what it is sent.
     is_stuck: AtomicBool,
+    /// Whether the server has refused the login, so that another one needs another
+    /// connection.
+    wants_login: AtomicBool,
     /// Listens for changes of the server's tools.
     _listening: Option<AbortOnDropHandle<()>>,
 }
@@ -95,6 +103,31 @@ impl Connection {
         name: &str,
         declared: &ServerDeclaration,
         options: &Options,
+    ) -> Result<Self, McpError> {
+        let handler = Handler {
+            server: name.to_owned(),
+            shared: Arc::default(),
+            asker: options.asker.clone(),
+        };
+        let (sandbox, tokens) = (Some(&options.sandbox), options.tokens.as_ref());
+        Self::open_as(&handler, declared, sandbox, tokens).await
+    }
+
+    /// Connects to a server over HTTP, without the login to it.
+    pub(crate) async fn open_without_login(declared: &ServerDeclaration) -> Result<Self, McpError> {
+        let handler = Handler {
+            server: String::new(),
+            shared: Arc::default(),
+            asker: None,
+        };
+        Self::open_as(&handler, declared, None, None).await
+    }
+
+    async fn open_as(
+        handler: &Handler,
+        declared: &ServerDeclaration,
+        sandbox: Option<&ServerSandbox>,
+        tokens: Option<&Arc<dyn TokenStore>>,
     ) -> Result<Self, McpError> {
         let modes = [
             ClientLifecycleMode::Auto {
@@ -107,7 +140,12 @@ impl Connection {
         ];
         let mut failed = None;
         for mode in modes {
-            match Self::open_in(mode, name, declared, options).await {
+            // What an earlier try was told counts no more.
+            let handler = Handler {
+                shared: Arc::default(),
+                ..handler.clone()
+            };
+            match Self::open_in(mode, handler, declared, sandbox, tokens).await {
                 Ok(connection) => return Ok(connection),
                 Err(error @ McpError::Connect { .. }) if failed.is_none() => failed = Some(error),
                 Err(error) => return Err(failed.unwrap_or(error)),
@@ -118,24 +156,15 @@ impl Connection {
 
     async fn open_in(
         mode: ClientLifecycleMode,
-        name: &str,
+        handler: Handler,
         declared: &ServerDeclaration,
-        options: &Options,
+        sandbox: Option<&ServerSandbox>,
+        tokens: Option<&Arc<dyn TokenStore>>,
     ) -> Result<Self, McpError> {
-        let handler = Handler {
-            server: name.to_owned(),
-            shared: Arc::new(Shared::default()),
-            asker: options.asker.clone(),
-        };
-        let (process, service) = if declared.url.is_some() {
-            let served = over_http(handler.clone(), mode, declared, options);
-            let served = tokio::time::timeout(declared.ready(), served).await;
-            (
-                None,
-                served.map_or_else(|late| Ok(Err(late)), |served| served.map(Ok))?,
-            )
-        } else {
-            let started = stdio::start(name, declared, &options.sandbox).await?;
+        let mut login = LoginInUse::default();
+        let listed = ListedNames::default();
+        let (process, service) = if let (None, Some(sandbox)) = (&declared.url, sandbox) {
+            let started = stdio::start(&handler.server, declared, sandbox).await?;
             let (process, output, input) = started;
             let transport = AsyncRwTransport::new_client(output, input);
             let transport = transport.with_max_line_length(MAX_MESSAGE);
@@ -143,6 +172,14 @@ impl Connection {
             (
                 Some(process),
                 tokio::time::timeout(declared.ready(), service).await,
+            )
+        } else {
+            let client = http::client(listed.clone())?;
+            let served = over_http(handler.clone(), mode, client, declared, tokens, &mut login);
+            let served = tokio::time::timeout(declared.ready(), served).await;
+            (
+                None,
+                served.map_or_else(|late| Ok(Err(late)), |served| served.map(Ok))?,
             )
         };
         let stderr = process.as_ref().map(ServerProcess::stderr);
@@ -157,7 +194,7 @@ impl Connection {
             Ok(Err(error)) => {
                 // What it writes last says why it has ended.
                 tokio::task::yield_now().await;
-                return Err(initialize_error(&error, &stderr));
+                return Err(initialize_error(&error, &stderr, &login));
             }
             Ok(Ok(service)) => service,
         };
@@ -167,7 +204,10 @@ impl Connection {
             handler,
             process,
             stderr,
+            login,
+            listed,
             is_stuck: AtomicBool::new(false),
+            wants_login: AtomicBool::new(false),
             _listening: listening,
         })
     }
@@ -180,6 +220,11 @@ impl Connection {
     pub(crate) fn is_closed(&self) -> bool {
         let is_stuck = self.is_stuck.load(Ordering::Acquire);
         is_stuck || self.service.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// Whether the server has refused the login.
+    pub(crate) fn wants_login(&self) -> bool {
+        self.wants_login.load(Ordering::Acquire)
     }
 
     /// Notes that the server does not read any more.
@@ -216,6 +261,18 @@ impl Connection {
         }
         let listed = tokio::time::timeout(LIST, self.list_pages(what)).await;
         listed.unwrap_or(Err(McpError::TimedOut(LIST)))
+    }
+
+    /// Lists the tools of the server, as it describes them, and the names of those
+    /// that cannot be called because of the headers that they want.
+    pub(crate) async fn list_tools(&self) -> Result<(Vec<Value>, Vec<String>), McpError> {
+        drop(self.listed.take());
+        let tools = self.list(Listed::Tools).await?;
+        let mut left_out = self.listed.take();
+        for name in tools.iter().filter_map(|tool| tool.get("name")?.as_str()) {
+            left_out.remove(name);
+        }
+        Ok((tools, left_out.into_iter().collect()))
     }
 
     async fn list_pages(&self, what: Listed) -> Result<Vec<Value>, McpError> {
@@ -271,13 +328,18 @@ impl Connection {
                 reason: "the server has ended".to_owned(),
                 stderr: self.stderr.text(),
             },
-            ServiceError::TransportSend(error) if wants_login(&*error.error) => {
-                McpError::Unauthorized
+            ServiceError::TransportSend(error) => {
+                let Some(error) = self.login.error(&*error.error) else {
+                    return McpError::Closed {
+                        reason: innermost(&error),
+                        stderr: self.stderr.text(),
+                    };
+                };
+                if matches!(error, McpError::Unauthorized { .. }) {
+                    self.wants_login.store(true, Ordering::Release);
+                }
+                error
             }
-            ServiceError::TransportSend(error) => McpError::Closed {
-                reason: innermost(&error),
-                stderr: self.stderr.text(),
-            },
             error => McpError::Protocol(error.to_string()),
         }
     }
@@ -298,20 +360,70 @@ impl Connection {
 /// The outcome of a handshake.
 type Served = Result<RunningService<RoleClient, Handler>, ClientInitializeError>;
 
+/// The login that requests are made with.
+#[derive(Debug, Default)]
+struct LoginInUse {
+    /// The address of the server.
+    url: Option<reqwest::Url>,
+    /// What the login allows.
+    scopes: Vec<String>,
+}
+
+impl LoginInUse {
+    /// The failure of a request that needs a login, or one that allows more.
+    fn error(&self, error: &(dyn std::error::Error + 'static)) -> Option<McpError> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(wanted) = error.downcast_ref::<AuthRequiredError>() {
+                let challenge = Some(wanted.www_authenticate_header.clone());
+                return Some(McpError::Unauthorized { challenge });
+            }
+            if let Some(refused) = error.downcast_ref::<InsufficientScopeError>() {
+                return Some(self.insufficient_scope(&refused.www_authenticate_header));
+            }
+            if let Some(AuthError::AuthorizationRequired) = error.downcast_ref() {
+                return Some(McpError::Unauthorized { challenge: None });
+            }
+            cause = error.source();
+        }
+        None
+    }
+
+    /// The failure of a request that the login does not allow. A new login asks
+    /// for what this one allows as well: it takes its place.
+    fn insufficient_scope(&self, challenge: &str) -> McpError {
+        let wanted = self.url.as_ref().and_then(|url| {
+            let params = WWWAuthenticateParams::parse(challenge, url);
+            params.scope
+        });
+        let mut scopes = self.scopes.clone();
+        for scope in wanted.unwrap_or_default().split_whitespace() {
+            if !scopes.iter().any(|known| known == scope) {
+                scopes.push(scope.to_owned());
+            }
+        }
+        McpError::InsufficientScope { scopes }
+    }
+}
+
 /// Connects over HTTP, with the tokens of a login if there are some.
 async fn over_http(
     handler: Handler,
     mode: ClientLifecycleMode,
+    client: HttpClient,
     declared: &ServerDeclaration,
-    options: &Options,
+    tokens: Option<&Arc<dyn TokenStore>>,
+    login: &mut LoginInUse,
 ) -> Result<Served, McpError> {
     let url = declared.url.as_deref().unwrap_or_default();
-    let manager = match &options.tokens {
-        Some(store) if !declared.has_own_authorization() => oauth::manager(url, store).await?,
+    login.url = reqwest::Url::parse(url).ok();
+    let kept = match tokens {
+        Some(store) if !declared.has_own_authorization() => oauth::kept_login(url, store).await?,
         _ => None,
     };
-    let (client, config) = (http::client()?, http::config(declared)?);
-    Ok(if let Some(manager) = manager {
+    let config = http::config(declared)?;
+    Ok(if let Some(KeptLogin { manager, scopes }) = kept {
+        login.scopes = scopes;
         let client = AuthClient::new(client, manager);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         handler.serve_with_lifecycle(transport, mode).await
@@ -358,18 +470,22 @@ fn listening(peer: &Peer<RoleClient>, shared: &Arc<Shared>) -> Option<AbortOnDro
 }
 
 /// Why a server could not be connected to.
-fn initialize_error(error: &ClientInitializeError, stderr: &Stderr) -> McpError {
-    if error.is_authorization_required() {
-        return McpError::Unauthorized;
-    }
+fn initialize_error(
+    error: &ClientInitializeError,
+    stderr: &Stderr,
+    login: &LoginInUse,
+) -> McpError {
     let reason = match error {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it was ready".to_owned(),
-        ClientInitializeError::TransportError { error, .. } => innermost(error),
+        ClientInitializeError::TransportError { error, .. } => match login.error(&*error.error) {
+            Some(error) => return error,
+            None => innermost(error),
+        },
         ClientInitializeError::JsonRpcError(error) => {
             format!("it refused the connection: {}", error.message)
         }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-            return initialize_error(fallback, stderr);
+            return initialize_error(fallback, stderr, login);
         }
         error => error.to_string(),
     };
@@ -377,18 +493,6 @@ fn initialize_error(error: &ClientInitializeError, stderr: &Stderr) -> McpError 
         reason: text::in_line(&reason, MAX_ERROR),
         stderr: stderr.text(),
     }
-}
-
-/// Whether a request has failed because it needs a login.
-fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.is::<AuthRequiredError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// The innermost cause of an error, which says most.

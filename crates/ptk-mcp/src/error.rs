@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use ptk_sandbox::command::StartError;
 
+/// How many scopes a command for logging in names.
+const MAX_SCOPES: usize = 100;
+
 /// Why a server cannot be used, or did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -34,7 +37,16 @@ pub enum McpError {
     },
     /// It wants a login.
     #[error("it wants a login")]
-    Unauthorized,
+    Unauthorized {
+        /// The header in which it says so.
+        challenge: Option<String>,
+    },
+    /// The login does not allow a request.
+    #[error("your login does not allow this")]
+    InsufficientScope {
+        /// What a login that does has to ask for.
+        scopes: Vec<String>,
+    },
     /// The login has failed, or its tokens cannot be used.
     #[error("the login has failed: {0}")]
     Login(String),
@@ -85,6 +97,46 @@ impl McpError {
         )
     }
 
+    /// Whether a login is what is missing.
+    pub(crate) const fn is_about_login(&self) -> bool {
+        matches!(
+            self,
+            Self::Unauthorized { .. } | Self::InsufficientScope { .. }
+        )
+    }
+
+    /// The command that logs in to the server of this name, if a login is what
+    /// is missing.
+    ///
+    /// ```
+    /// use ptk_mcp::McpError;
+    ///
+    /// let error = McpError::InsufficientScope { scopes: vec!["read:org".into(), "repo".into()] };
+    /// assert_eq!(
+    ///     error.login_command("github").as_deref(),
+    ///     Some("ptk mcp login github --scopes read:org,repo")
+    /// );
+    /// ```
+    #[must_use]
+    pub fn login_command(&self, server: &str) -> Option<String> {
+        match self {
+            Self::Unauthorized { .. } => Some(format!("ptk mcp login {server}")),
+            Self::InsufficientScope { scopes } => {
+                // A server chooses them, and a person pastes the command into a shell.
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || ":/._-+".contains(c);
+                let plain = scopes
+                    .iter()
+                    .filter(|scope| !scope.starts_with('-') && scope.chars().all(is_plain));
+                let scopes: Vec<&str> = plain.map(String::as_str).take(MAX_SCOPES).collect();
+                Some(match scopes.as_slice() {
+                    [] => format!("ptk mcp login {server}"),
+                    scopes => format!("ptk mcp login {server} --scopes {}", scopes.join(",")),
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// The failure of a program that cannot be started.
     pub(crate) fn start(program: &str, error: &StartError) -> Self {
         let reason = match error {
@@ -110,5 +162,29 @@ fn quoted(stderr: &str) -> String {
     match stderr.trim() {
         "" => String::new(),
         text => format!("; it wrote: {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_writes_nothing_else_into_the_command_for_a_login() {
+        let scopes = [
+            "repo",
+            "$(touch x)",
+            "a;b",
+            "`id`",
+            "--no-browser",
+            "a,b",
+            "x:y",
+        ];
+        let scopes = scopes.map(str::to_owned).to_vec();
+        let command = McpError::InsufficientScope { scopes }.login_command("s");
+        assert_eq!(
+            command.as_deref(),
+            Some("ptk mcp login s --scopes repo,x:y")
+        );
     }
 }

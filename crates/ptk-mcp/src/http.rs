@@ -4,8 +4,8 @@
 //! So requests are sent here, where every answer has a limit.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -15,7 +15,9 @@ use reqwest::header::{
 };
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Response, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::common::http_header::HEADER_SESSION_ID;
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -23,6 +25,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
+use crate::connection::MAX_LISTED;
 use crate::stdio::MAX_MESSAGE;
 use crate::variables::{self, Notation};
 use crate::{McpError, ServerDeclaration};
@@ -38,15 +41,48 @@ const EVENTS: &str = "text/event-stream";
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
+/// The names of the tools in the lists of a server. `rmcp` leaves out those whose
+/// arguments cannot be sent in headers as the server wants, and tells nobody.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListedNames(Arc<Mutex<BTreeSet<String>>>);
+
+impl ListedNames {
+    /// Takes the names of the tools that were listed since they were taken last.
+    pub(crate) fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn note(&self, message: &ServerJsonRpcMessage) {
+        let ServerJsonRpcMessage::Response(response) = message else {
+            return;
+        };
+        if let ServerResult::ListToolsResult(list) = &response.result {
+            let mut names = self.lock();
+            let room = MAX_LISTED.saturating_sub(names.len());
+            names.extend(
+                list.tools
+                    .iter()
+                    .take(room)
+                    .map(|tool| tool.name.to_string()),
+            );
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The client for all requests to a server.
-pub(crate) fn client() -> Result<HttpClient, McpError> {
+pub(crate) fn client(listed: ListedNames) -> Result<HttpClient, McpError> {
     let client = ptk_http::client()
         .connect_timeout(CONNECT)
         .redirect(Policy::custom(same_origin))
         .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")))
         .build();
     let failed = |error| McpError::Setting(format!("HTTP does not work here: {error}"));
-    client.map(HttpClient).map_err(failed)
+    let client = client.map_err(failed)?;
+    Ok(HttpClient { client, listed })
 }
 
 /// Where a server is reached, and what each request carries.
@@ -96,7 +132,10 @@ fn same_origin(attempt: Attempt<'_>) -> Action {
 
 /// A client whose answers have limits.
 #[derive(Debug, Clone)]
-pub(crate) struct HttpClient(reqwest::Client);
+pub(crate) struct HttpClient {
+    client: reqwest::Client,
+    listed: ListedNames,
+}
 
 impl StreamableHttpClient for HttpClient {
     type Error = reqwest::Error;
@@ -109,7 +148,7 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        let mut request = self.0.post(uri.as_ref());
+        let mut request = self.client.post(uri.as_ref());
         request = request.header(ACCEPT, format!("{JSON}, {EVENTS}"));
         if let Some(token) = auth_header {
             request = request.bearer_auth(token);
@@ -122,7 +161,12 @@ impl StreamableHttpClient for HttpClient {
             request = request.header(HEADER_SESSION_ID, session.as_ref());
         }
         let response = request.json(&message).send().await?;
-        answered(response, &message, has_session).await
+        let answer = answered(response, &message, has_session).await?;
+        Ok(if is_list(&message) {
+            self.note_names(answer)
+        } else {
+            answer
+        })
     }
 
     async fn delete_session(
@@ -132,7 +176,7 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), HttpError> {
-        self.0
+        self.client
             .delete_session(uri, session_id, auth_header, custom_headers)
             .await
     }
@@ -145,7 +189,7 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpError> {
-        self.0
+        self.client
             .get_stream_with_max_sse_event_size(
                 uri,
                 session_id,
@@ -156,6 +200,38 @@ impl StreamableHttpClient for HttpClient {
             )
             .await
     }
+}
+
+impl HttpClient {
+    /// The same answer, whose tools are noted when it is read.
+    fn note_names(&self, answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
+        let listed = self.listed.clone();
+        match answer {
+            StreamableHttpPostResponse::Sse(events, session) => {
+                let events = events.inspect(move |event| {
+                    let data = event.as_ref().ok().and_then(|event| event.data.as_deref());
+                    if let Some(Ok(message)) =
+                        data.map(serde_json::from_str::<ServerJsonRpcMessage>)
+                    {
+                        listed.note(&message);
+                    }
+                });
+                StreamableHttpPostResponse::Sse(events.boxed(), session)
+            }
+            StreamableHttpPostResponse::Json(message, session) => {
+                listed.note(&message);
+                StreamableHttpPostResponse::Json(message, session)
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn is_list(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return false;
+    };
+    matches!(request.request, ClientRequest::ListToolsRequest(_))
 }
 
 /// What a server has answered to a message.
@@ -211,10 +287,16 @@ async fn answered(
 
 /// The error of an answer that wants a login, or more rights.
 fn unauthorized(response: &Response) -> Option<HttpError> {
-    let challenge = response.headers().get(WWW_AUTHENTICATE);
-    let challenge = challenge.and_then(|challenge| challenge.to_str().ok());
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let challenges: Vec<&str> = challenges.filter_map(|it| it.to_str().ok()).collect();
+    // Other ways to log in may stand before the one that is meant here.
+    let is_bearer = |it: &&&str| {
+        it.get(..6)
+            .is_some_and(|it| it.eq_ignore_ascii_case("bearer"))
+    };
+    let challenge = challenges.iter().find(is_bearer).or(challenges.first());
     let is_named = challenge.is_some();
-    let challenge = challenge.unwrap_or_default().to_owned();
+    let challenge = challenge.map_or_else(String::new, |it| (*it).to_owned());
     match response.status() {
         StatusCode::UNAUTHORIZED => Some(StreamableHttpError::AuthRequired(
             AuthRequiredError::new(challenge),

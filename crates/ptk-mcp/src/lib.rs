@@ -24,7 +24,7 @@
 //! | `servers` | all servers of a run: connected, listed, refreshed |
 //! | `server` | one server, connected again when it ends |
 //! | `connection`, `stdio`, `http`, `handler` | a live connection, its transports, and what a server may ask of PTK |
-//! | `oauth` | logging in to servers, and their tokens |
+//! | `oauth`, `tokens` | logging in to servers, and their tokens |
 //! | `exchange` | one call: its deadlines, progress, cancellation and questions |
 //! | `listing`, `names`, `text` | which of a server's tools can be used, under which names, with which texts |
 //! | `offers` | prompts and resources of servers |
@@ -49,16 +49,18 @@ mod server;
 mod servers;
 mod stdio;
 mod text;
+mod tokens;
 mod tool;
 mod variables;
 
 pub use declaration::{DeclarationError, ServerDeclaration, check_name};
 pub use error::McpError;
 pub use listing::Quarantined;
-pub use oauth::{Login, TokenStore, login};
+pub use oauth::{Login, login};
 pub use offers::{OfferedPart, OfferedPrompt, OfferedResource, Offers, PromptArgument};
 pub use project_file::{PROJECT_FILE, ProjectFileError, ProjectServers, parse_project_file};
 pub use server::ServerInfo;
 pub use servers::{McpServers, Options, ServerStatus};
 pub use stdio::ServerSandbox;
+pub use tokens::TokenStore;
 pub use tool::ServerTool;

@@ -92,6 +92,16 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// Adds tools that cannot be called because of the headers that they want.
+    pub(crate) fn leave_out(&mut self, names: impl Iterator<Item = String>) {
+        self.quarantined.extend(names.map(|name| Quarantined {
+            name: in_line(&name, MAX_NAME),
+            reason: "an x-mcp-header in its inputSchema is not valid".to_owned(),
+        }));
+    }
+}
+
 fn raw_name(value: &Value) -> String {
     let name = value.get("name").and_then(Value::as_str);
     name.unwrap_or("(without a name)").to_owned()

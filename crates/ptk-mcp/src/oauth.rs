@@ -3,119 +3,60 @@
 //!
 //! `rmcp` follows the protocol: it finds the authorization server, registers
 //! where there is no other way, and checks the issuer. Here are the user's side
-//! of it, and where tokens are kept.
+//! of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
-    CredentialRefreshGuard, CredentialStore, StoredCredentials,
+    CredentialStore as _, OAuthClientConfig,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::connection::Connection;
 use crate::declaration::is_private;
 use crate::text::in_line;
+use crate::tokens::{ServerTokens, TokenStore};
 use crate::{McpError, ServerDeclaration};
 
 /// How long the user has to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The longest request of the browser, in bytes.
 const MAX_REQUEST: usize = 16 * 1024;
+/// The longest header in which a server asks for a login, in bytes: it is kept.
+const MAX_CHALLENGE: usize = 8 * 1024;
 /// How long the browser has to send it.
 const REQUEST: Duration = Duration::from_secs(10);
+/// The name of PTK where it registers itself.
+const NAME: &str = "PTK";
 /// Where the browser comes back to.
 const CALLBACK: &str = "/callback";
 /// How many characters of an error are told.
 const MAX_ERROR: usize = 500;
 
-/// Where tokens are kept. Its functions block.
-pub trait TokenStore: Send + Sync {
-    /// The tokens for a server, by its address.
-    ///
-    /// # Errors
-    ///
-    /// Why they cannot be read.
-    fn load(&self, url: &str) -> Result<Option<String>, String>;
-
-    /// Keeps the tokens for a server, or forgets them.
-    ///
-    /// # Errors
-    ///
-    /// Why they cannot be kept.
-    fn save(&self, url: &str, tokens: Option<&str>) -> Result<(), String>;
-
-    /// Waits until no other process refreshes tokens, and keeps others from
-    /// doing so until the returned value is dropped.
-    ///
-    /// # Errors
-    ///
-    /// Why that is not possible.
-    fn lock(&self) -> Result<Box<dyn Send>, String>;
+/// A login that is kept, as requests use it.
+pub(crate) struct KeptLogin {
+    pub(crate) manager: AuthorizationManager,
+    /// What it allows.
+    pub(crate) scopes: Vec<String>,
 }
 
-/// The tokens for one server.
-struct ServerTokens {
-    store: Arc<dyn TokenStore>,
-    url: String,
-}
-
-impl ServerTokens {
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&dyn TokenStore, &str) -> Result<T, String> + Send + 'static,
-    ) -> Result<T, AuthError> {
-        let (store, url) = (Arc::clone(&self.store), self.url.clone());
-        let done = tokio::task::spawn_blocking(move || work(&*store, &url)).await;
-        let done = done.unwrap_or_else(|error| Err(error.to_string()));
-        done.map_err(AuthError::CredentialStoreError)
-    }
-}
-
-#[async_trait]
-impl CredentialStore for ServerTokens {
-    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let text = self.blocking(|store, url| store.load(url)).await?;
-        // Tokens of another form are as good as none.
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
-    }
-
-    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let text = serde_json::to_string(&credentials);
-        let text = text.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
-        self.blocking(move |store, url| store.save(url, Some(&text)))
-            .await
-    }
-
-    async fn clear(&self) -> Result<(), AuthError> {
-        self.blocking(|store, url| store.save(url, None)).await
-    }
-
-    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let guard = self.blocking(|store, _| store.lock()).await?;
-        Ok(Some(CredentialRefreshGuard::new(guard)))
-    }
-}
-
-/// The manager of a login to a server; `None` without stored tokens.
-pub(crate) async fn manager(
+/// The login to a server that is kept; `None` without tokens that can be used.
+pub(crate) async fn kept_login(
     url: &str,
     store: &Arc<dyn TokenStore>,
-) -> Result<Option<AuthorizationManager>, McpError> {
-    let tokens = ServerTokens {
-        store: Arc::clone(store),
-        url: url.to_owned(),
-    };
-    let stored = tokens.load().await.map_err(|error| failed(&error))?;
-    let Some(stored) = stored.filter(|stored| stored.token_response.is_some()) else {
+) -> Result<Option<KeptLogin>, McpError> {
+    let mut tokens = ServerTokens::new(Arc::clone(store), url);
+    let stored = tokens.stored().await.map_err(|error| failed(&error))?;
+    let Some((stored, details)) = stored else {
         return Ok(None);
     };
     let mut manager = new_manager(url).await?;
-    let found = manager.resolve_metadata().await;
-    let found = found.map_err(|error| failed(&error))?.metadata;
+    let found = manager.resolve_metadata_from_challenge(details.challenge.as_deref());
+    let found = found.await.map_err(|error| failed(&error))?.metadata;
     // A server that does not name its issuer any more would get the tokens of
     // the one that it has named before.
     if stored.issuer != found.issuer {
@@ -123,12 +64,26 @@ pub(crate) async fn manager(
         return Ok(None);
     }
     manager.set_metadata(found);
+    let secret = details.client_secret.clone();
+    tokens.details = details;
     manager.set_credential_store(tokens);
     let is_usable = manager
         .initialize_from_store()
         .await
         .map_err(|error| failed(&error))?;
-    Ok(is_usable.then_some(manager))
+    if !is_usable {
+        return Ok(None);
+    }
+    if let Some(secret) = secret {
+        let client = OAuthClientConfig::new(stored.client_id, url).with_client_secret(secret);
+        manager
+            .configure_client(client)
+            .map_err(|error| failed(&error))?;
+    }
+    Ok(Some(KeptLogin {
+        manager,
+        scopes: stored.granted_scopes,
+    }))
 }
 
 async fn new_manager(url: &str) -> Result<AuthorizationManager, McpError> {
@@ -147,6 +102,8 @@ async fn new_manager(url: &str) -> Result<AuthorizationManager, McpError> {
 pub struct Login<'a> {
     /// The client that was registered by hand, if one was.
     pub client_id: Option<&'a str>,
+    /// Its secret, if it has one.
+    pub client_secret: Option<&'a str>,
     /// What is asked for, if not what the server suggests.
     pub scopes: &'a [String],
     /// Shows the address at which the user logs in, or opens it.
@@ -172,23 +129,22 @@ pub async fn login(
     let (port, listener) =
         here.map_err(|error| McpError::Setting(format!("the browser cannot come back: {error}")))?;
     let mut manager = new_manager(url).await?;
-    manager.set_credential_store(ServerTokens {
-        store,
-        url: url.clone(),
-    });
-    let found = manager
-        .resolve_metadata()
-        .await
-        .map_err(|error| failed(&error))?;
+    let mut tokens = ServerTokens::new(store, url);
+    tokens.details.challenge = challenge(declared).await;
+    let found = manager.resolve_metadata_from_challenge(tokens.details.challenge.as_deref());
+    let found = found.await.map_err(|error| failed(&error))?;
     manager.set_metadata(found.metadata);
-    let mut request = AuthorizationRequest::new(format!("http://127.0.0.1:{port}{CALLBACK}"))
-        .with_client_name("PTK");
-    if let Some(client) = login.client_id {
-        request = request.with_preregistered_client(client);
+    let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let (client_id, client_secret) = client(&mut manager, &login, &redirect).await?;
+    let mut request = AuthorizationRequest::new(redirect)
+        .with_initial_scope_selection()
+        .with_scopes(login.scopes.iter().cloned())
+        .with_preregistered_client(client_id);
+    if let Some(secret) = &client_secret {
+        request = request.with_client_secret(secret);
     }
-    if !login.scopes.is_empty() {
-        request = request.with_scopes(login.scopes.iter().cloned());
-    }
+    tokens.details.client_secret = client_secret;
+    manager.set_credential_store(tokens);
     let session = AuthorizationSession::new(manager, request).await;
     let session = session.map_err(|(_, error)| failed(&error))?;
     let address = session.get_authorization_url();
@@ -211,6 +167,52 @@ pub async fn login(
     // The login counts even if the page was closed at once.
     let _ = browser.write_all(page(told).as_bytes()).await;
     done.map(drop)
+}
+
+/// The header in which a server asks for a login, when its tools are listed
+/// without one: servers may let everybody connect, and some name their
+/// authorization server only here.
+async fn challenge(declared: &ServerDeclaration) -> Option<String> {
+    let failed = match Connection::open_without_login(declared).await {
+        Ok(connection) => {
+            let listed = connection.list().await;
+            connection.close().await;
+            listed.err()
+        }
+        Err(error) => Some(error),
+    };
+    match failed {
+        Some(McpError::Unauthorized { challenge }) => {
+            challenge.filter(|it| !it.is_empty() && it.len() <= MAX_CHALLENGE)
+        }
+        _ => None,
+    }
+}
+
+/// The id and the secret of the client: one that was registered by hand, or one
+/// that is registered now.
+async fn client(
+    manager: &mut AuthorizationManager,
+    login: &Login<'_>,
+    redirect: &str,
+) -> Result<(String, Option<String>), McpError> {
+    if let Some(id) = login.client_id {
+        return Ok((id.to_owned(), login.client_secret.map(str::to_owned)));
+    }
+    let scopes = if login.scopes.is_empty() {
+        manager.select_initial_scopes(&[]).await
+    } else {
+        login.scopes.to_vec()
+    };
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    match manager.register_client(NAME, redirect, &scopes).await {
+        Ok(client) => Ok((client.client_id, client.client_secret)),
+        Err(AuthError::RegistrationFailed(reason)) => Err(McpError::Login(format!(
+            "PTK cannot register itself ({}); register a client there by hand, and give its id with --client-id",
+            in_line(&reason, MAX_ERROR)
+        ))),
+        Err(error) => Err(failed(&error)),
+    }
 }
 
 /// Waits until the browser comes back, and returns what it asks for.

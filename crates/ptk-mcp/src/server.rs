@@ -8,7 +8,7 @@ use ptk_tools::CallContext;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
-use crate::connection::{Connection, Listed};
+use crate::connection::Connection;
 use crate::listing::Listing;
 use crate::servers::Options;
 use crate::text::in_line;
@@ -78,10 +78,13 @@ impl Server {
     pub(crate) async fn connect(&self) -> Result<Arc<Connection>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection {
-            if !connection.is_closed() {
+            if connection.wants_login() {
+                state.connection = None;
+            } else if connection.is_closed() {
+                state.lost();
+            } else {
                 return Ok(Arc::clone(connection));
             }
-            state.lost();
         }
         state.check_rest()?;
         match self.open().await {
@@ -92,7 +95,10 @@ impl Server {
                 Ok(connection)
             }
             Err(error) => {
-                state.failed(error.clone());
+                // The user may log in at any time.
+                if !error.is_about_login() {
+                    state.failed(error.clone());
+                }
                 Err(error)
             }
         }
@@ -105,8 +111,10 @@ impl Server {
     }
 
     async fn list(&self, connection: &Connection) -> Result<(), McpError> {
-        let raw = connection.list(Listed::Tools).await?;
-        let listing = Listing::new(&self.name, &raw, |tool| self.declared.wants(tool));
+        let (raw, left_out) = connection.list_tools().await?;
+        let is_wanted = |tool: &str| self.declared.wants(tool);
+        let mut listing = Listing::new(&self.name, &raw, is_wanted);
+        listing.leave_out(left_out.into_iter().filter(|tool| is_wanted(tool)));
         let mut slot = self.listing.write().unwrap_or_else(PoisonError::into_inner);
         if **slot != listing {
             *slot = Arc::new(listing);

@@ -75,12 +75,23 @@ impl ServerTool {
             }
             CallError::Server(error) => error,
         };
+        let login_error = |message: String, suggestion: &str| {
+            let failed = ToolError::permission(message).suggest(suggestion);
+            match error.login_command(server) {
+                Some(command) => failed.advise(format!("To log in: {command}")),
+                None => failed,
+            }
+        };
         match error {
             McpError::Refused { .. } => ToolError::user(message)
                 .suggest("Read what it says, and call with other arguments."),
-            McpError::Unauthorized => ToolError::permission(message)
-                .suggest("Tell the user that this server wants a login.")
-                .advise(format!("To log in: ptk mcp login {server}")),
+            McpError::Unauthorized { .. } => {
+                login_error(message, "Tell the user that this server wants a login.")
+            }
+            McpError::InsufficientScope { .. } => login_error(
+                message,
+                "Nothing was done. Tell the user that this server wants a login that allows more.",
+            ),
             error if error.may_have_run() => {
                 let told = ToolError::system(message).suggest(
                     "It may have done what it was asked to. Look at what it left before you call it again.",

@@ -143,6 +143,10 @@ pub(crate) struct ServerLoginArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
 
+    /// Variable of the environment that holds the secret of this client
+    #[arg(long, value_name = "NAME", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+
     /// Scopes to ask for [default: those that the server names]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) scopes: Vec<String>,

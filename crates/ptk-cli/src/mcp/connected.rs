@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use ptk::RunOptions;
 use ptk::llm::http::KeyFile;
-use ptk_mcp::{McpError, McpServers, Offers, Options, ServerSandbox, ServerStatus, TokenStore};
+use ptk_mcp::{McpServers, Offers, Options, ServerSandbox, ServerStatus, TokenStore};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::state_folder;
 use ptk_tools::form::FormAsker;
@@ -216,15 +216,12 @@ impl Servers {
 fn note(status: &ServerStatus) -> Option<String> {
     let name = &status.name;
     if let Some(error) = &status.error {
-        let error = in_line(&error.to_string());
-        if matches!(status.error, Some(McpError::Unauthorized)) {
-            return Some(format!(
-                "The MCP server {name} is not used: {error}. `ptk mcp login {name}` opens it in your browser."
-            ));
-        }
-        return Some(format!(
-            "The MCP server {name} is not used: {error}. `ptk mcp test {name}` tries it."
-        ));
+        let told = in_line(&error.to_string());
+        let next = match error.login_command(name) {
+            Some(command) => format!("`{command}` opens it in your browser."),
+            None => format!("`ptk mcp test {name}` tries it."),
+        };
+        return Some(format!("The MCP server {name} is not used: {told}. {next}"));
     }
     let first = status.quarantined.first()?;
     let (tool, reason) = (in_line(&first.name), in_line(&first.reason));

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -36,6 +36,40 @@ pub(crate) struct Tokens {
     pub(crate) lifetime: u64,
     /// Another issuer than its own, in answers to the browser.
     pub(crate) issuer: Option<String>,
+    /// Whether the metadata of the server are where only its challenge says.
+    pub(crate) is_elsewhere: bool,
+    /// The scope that the server names when it wants a login.
+    pub(crate) suggested: Option<String>,
+    /// The scope that calls of tools need.
+    pub(crate) needed: Option<String>,
+    /// What the user has allowed last.
+    pub(crate) granted: String,
+    /// Who may have tokens, if that is not everybody: an id and a secret.
+    pub(crate) client: Option<(String, String)>,
+    /// Whether clients can register themselves.
+    pub(crate) registers: bool,
+}
+
+impl Tokens {
+    /// The issuer of the tokens.
+    fn issuer(&self) -> String {
+        format!("{}/as", self.address)
+    }
+
+    /// The header of an answer that wants a login.
+    fn challenge(&self, error: &str, scope: Option<&String>) -> String {
+        let path = if self.is_elsewhere {
+            "elsewhere"
+        } else {
+            ".well-known/oauth-protected-resource/mcp"
+        };
+        let scope = scope.map(|scope| format!("scope=\"{scope}\", "));
+        format!(
+            "Bearer error=\"{error}\", {}resource_metadata=\"{}/{path}\"",
+            scope.unwrap_or_default(),
+            self.address
+        )
+    }
 }
 
 type Shared = Arc<Mutex<Tokens>>;
@@ -57,7 +91,8 @@ impl Authority {
         let app = Router::new()
             .route("/mcp", post(mcp))
             .route("/.well-known/oauth-protected-resource/mcp", get(resource))
-            .route("/.well-known/oauth-authorization-server", get(metadata))
+            .route("/elsewhere", get(resource))
+            .route("/.well-known/oauth-authorization-server/as", get(metadata))
             .route("/register", post(register))
             .route("/authorize", get(authorize))
             .route("/token", post(token))
@@ -70,6 +105,7 @@ impl Authority {
             let mut state = state.lock().unwrap();
             state.address.clone_from(&address);
             state.lifetime = 3600;
+            state.registers = true;
         }
         runtime.spawn(async move { axum::serve(listener, app).await });
         Self {
@@ -85,21 +121,24 @@ async fn mcp(
     headers: HeaderMap,
     Json(message): Json<Value>,
 ) -> Response {
-    let (valid, address) = {
-        let state = state.lock().unwrap();
-        (state.valid.clone(), state.address.clone())
+    let refused = |status: StatusCode, challenge: String| {
+        (status, [(header::WWW_AUTHENTICATE, challenge)]).into_response()
     };
-    let given = headers.get(header::AUTHORIZATION);
-    let given = given.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "));
-    if valid.is_none() || given != valid.as_deref() {
-        let challenge = format!(
-            "Bearer resource_metadata=\"{address}/.well-known/oauth-protected-resource/mcp\""
-        );
-        return (
-            StatusCode::UNAUTHORIZED,
-            [(header::WWW_AUTHENTICATE, challenge)],
-        )
-            .into_response();
+    {
+        let state = state.lock().unwrap();
+        let given = headers.get(header::AUTHORIZATION);
+        let given = given.and_then(|it| it.to_str().ok()?.strip_prefix("Bearer "));
+        if state.valid.is_none() || given != state.valid.as_deref() {
+            let challenge = state.challenge("invalid_token", state.suggested.as_ref());
+            return refused(StatusCode::UNAUTHORIZED, challenge);
+        }
+        let is_call = message["method"] == "tools/call";
+        if let Some(needed) = state.needed.as_ref().filter(|_| is_call)
+            && !state.granted.split(' ').any(|scope| scope == needed)
+        {
+            let challenge = state.challenge("insufficient_scope", Some(needed));
+            return refused(StatusCode::FORBIDDEN, challenge);
+        }
     }
     let result = match message["method"].as_str().unwrap() {
         "initialize" => json!({
@@ -108,6 +147,7 @@ async fn mcp(
             "serverInfo": {"name": "guarded", "version": "1"},
         }),
         "tools/list" => json!({"tools": [{"name": "secret", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => json!({"content": [{"type": "text", "text": "done"}]}),
         _ if message.get("id").is_none() => return StatusCode::ACCEPTED.into_response(),
         method => {
             let error = json!({"code": -32601, "message": format!("no method {method}")});
@@ -118,28 +158,45 @@ async fn mcp(
     Json(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).into_response()
 }
 
-async fn resource(State(state): State<Shared>) -> Json<Value> {
-    let address = state.lock().unwrap().address.clone();
-    Json(json!({"resource": format!("{address}/mcp"), "authorization_servers": [address]}))
+async fn resource(State(state): State<Shared>, uri: Uri) -> Response {
+    let state = state.lock().unwrap();
+    if state.is_elsewhere != (uri.path() == "/elsewhere") {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let resource = format!("{}/mcp", state.address);
+    Json(json!({"resource": resource, "authorization_servers": [state.issuer()]})).into_response()
 }
 
 async fn metadata(State(state): State<Shared>) -> Json<Value> {
-    let address = state.lock().unwrap().address.clone();
-    Json(json!({
-        "issuer": address,
+    let state = state.lock().unwrap();
+    let address = &state.address;
+    let method = match state.client {
+        Some(_) => "client_secret_basic",
+        None => "none",
+    };
+    let mut metadata = json!({
+        "issuer": state.issuer(),
         "authorization_endpoint": format!("{address}/authorize"),
         "token_endpoint": format!("{address}/token"),
-        "registration_endpoint": format!("{address}/register"),
         "response_types_supported": ["code"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "code_challenge_methods_supported": ["S256"],
-        "token_endpoint_auth_methods_supported": ["none"],
+        "token_endpoint_auth_methods_supported": [method],
         "authorization_response_iss_parameter_supported": true,
-    }))
+    });
+    if state.registers {
+        metadata["registration_endpoint"] = json!(format!("{address}/register"));
+    }
+    Json(metadata)
 }
 
-async fn register(Json(asked): Json<Value>) -> Json<Value> {
-    Json(json!({"client_id": "registered", "redirect_uris": asked["redirect_uris"]}))
+async fn register(State(state): State<Shared>, Json(asked): Json<Value>) -> Json<Value> {
+    let mut client = json!({"client_id": "registered", "redirect_uris": asked["redirect_uris"]});
+    if let Some((id, secret)) = &state.lock().unwrap().client {
+        client["client_id"] = json!(id);
+        client["client_secret"] = json!(secret);
+    }
+    Json(client)
 }
 
 async fn authorize(State(state): State<Shared>, uri: Uri) -> Redirect {
@@ -150,10 +207,8 @@ async fn authorize(State(state): State<Shared>, uri: Uri) -> Redirect {
     state
         .codes
         .insert(code.clone(), asked["code_challenge"].clone());
-    let issuer = state
-        .issuer
-        .clone()
-        .unwrap_or_else(|| state.address.clone());
+    state.granted = asked.get("scope").cloned().unwrap_or_default();
+    let issuer = state.issuer.clone().unwrap_or_else(|| state.issuer());
     let mut back = reqwest::Url::parse(&asked["redirect_uri"]).unwrap();
     back.query_pairs_mut()
         .append_pair("code", &code)
@@ -162,9 +217,17 @@ async fn authorize(State(state): State<Shared>, uri: Uri) -> Redirect {
     Redirect::to(back.as_str())
 }
 
-async fn token(State(state): State<Shared>, form: String) -> Response {
+async fn token(State(state): State<Shared>, headers: HeaderMap, form: String) -> Response {
     let asked = values(&form);
     let mut state = state.lock().unwrap();
+    if let Some((id, secret)) = &state.client {
+        let expected = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
+        let given = headers.get(header::AUTHORIZATION);
+        if given.and_then(|it| it.to_str().ok()) != Some(expected.as_str()) {
+            let error = Json(json!({"error": "invalid_client"}));
+            return (StatusCode::UNAUTHORIZED, error).into_response();
+        }
+    }
     let refused = (
         StatusCode::BAD_REQUEST,
         Json(json!({"error": "invalid_grant"})),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, calls};
 
 #[test]
 fn tools_are_called_with_checked_arguments() {
@@ -131,23 +131,21 @@ fn interrupting_cancels_the_call_at_the_server() {
 #[test]
 fn a_server_that_ends_is_started_again_for_the_next_call() {
     let scene = Scene::with("plain");
-    let replies = json!([
-        {"tool_calls": [{"id": "1", "name": "test__die", "arguments": {}}]},
-        {"tool_calls": [{"id": "2", "name": "test__add", "arguments": {"a": 1, "b": 2}}]},
+    let run = scene.converse(&json!([
+        calls(&[("test__die", json!({}))]),
+        calls(&[("test__add", json!({"a": 1, "b": 2}))]),
         "Done.",
-    ]);
-    let script = scene.provider(&replies);
-    let (code, out, err) = scene.run(&[
-        "--json",
-        "--approve",
-        "auto",
-        "--provider",
-        &script,
-        "go on then",
-    ]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("may have done what it was asked to"), "{out}");
-    assert!(out.contains("\"content\":\"3\""), "{out}");
+    ]));
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let died = run.result("test__die");
+    assert!(
+        died["suggestion"]
+            .as_str()
+            .unwrap()
+            .contains("may have done what it was asked to"),
+        "{died}"
+    );
+    assert_eq!(run.result("test__add")["content"], "3");
 }
 
 #[test]

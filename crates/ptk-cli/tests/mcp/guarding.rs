@@ -76,14 +76,13 @@ fn a_workspace_brings_no_program_for_the_users_servers() {
 #[test]
 fn a_projects_server_that_cannot_be_used_stops_nothing() {
     let scene = Scene::empty();
-    let provider = scene.provider(&json!(["Hello."]));
     for text in [
         r#"{"mcpServers": {"my server": {"type": "sse", "url": "https://x"}}}"#,
         "no JSON",
     ] {
         fs::write(scene.path("space/.mcp.json"), text).unwrap();
-        let (code, out, err) = scene.run(&["--provider", &provider, "say hi"]);
-        assert_eq!(code, 0, "{out}{err}");
+        let run = scene.play(&[], &json!(["Hello."]));
+        assert_eq!(run.code, 0, "{}{}", run.out, run.err);
         let (code, out, err) = scene.run(&["mcp", "list"]);
         assert_eq!(code, 0, "{out}{err}");
         assert!(out.contains("(cannot be used)"), "{out}");

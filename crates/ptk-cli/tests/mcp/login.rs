@@ -15,7 +15,17 @@ fn scene(authority: &Authority) -> Scene {
 
 /// Begins a login, and returns the address that the user is to open.
 fn begin(scene: &Scene) -> (Child, String, BufReader<std::process::ChildStderr>) {
-    let mut login = scene.spawn(&["mcp", "login", "test", "--no-browser"]);
+    begin_with(scene, &[], &[])
+}
+
+/// The same, with further options and variables of the environment.
+fn begin_with(
+    scene: &Scene,
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> (Child, String, BufReader<std::process::ChildStderr>) {
+    let command = ["mcp", "login", "test", "--no-browser"];
+    let mut login = scene.spawn_with(&[command.as_slice(), options].concat(), variables);
     let mut lines = BufReader::new(login.stderr.take().unwrap());
     let mut line = String::new();
     while !line.trim_start().starts_with("http") {
@@ -27,6 +37,14 @@ fn begin(scene: &Scene) -> (Child, String, BufReader<std::process::ChildStderr>)
         );
     }
     (login, line.trim().to_owned(), lines)
+}
+
+/// Logs in, as a user does.
+fn log_in(scene: &Scene, options: &[&str], variables: &[(&str, &str)]) {
+    let (mut login, url, _lines) = begin_with(scene, options, variables);
+    let shown = browse(&url);
+    assert!(shown.contains("You are logged in"), "{shown}");
+    assert!(login.wait().unwrap().success());
 }
 
 /// What the browser shows in the end.
@@ -50,9 +68,7 @@ fn a_login_is_kept_and_refreshed() {
         out.contains("it wants a login\n  To log in: ptk mcp login test"),
         "{out}"
     );
-    let (mut login, url, _lines) = begin(&scene);
-    assert!(browse(&url).contains("You are logged in"));
-    assert!(login.wait().unwrap().success());
+    log_in(&scene, &[], &[]);
     let file = scene.path("config/ptk/keys.json");
     let text = fs::read_to_string(&file).unwrap();
     assert!(
@@ -108,4 +124,85 @@ fn programs_take_no_login() {
     let (code, _, err) = scene.run(&["mcp", "login", "test"]);
     assert_eq!(code, 1);
     assert!(err.contains("a program takes no login"), "{err}");
+}
+
+#[test]
+fn the_server_says_where_to_log_in_and_what_to_ask_for() {
+    let authority = Authority::start();
+    {
+        let mut state = authority.state.lock().unwrap();
+        state.is_elsewhere = true;
+        state.suggested = Some("files:read".to_owned());
+    }
+    let scene = scene(&authority);
+    log_in(&scene, &[], &[]);
+    assert_eq!(authority.state.lock().unwrap().granted, "files:read");
+    // Both are kept: the next connection does not ask where to log in.
+    let tested = scene.tested();
+    assert_eq!(tested["connected"], true, "{tested}");
+}
+
+#[test]
+fn a_login_that_allows_too_little_is_told_and_can_be_widened() {
+    let authority = Authority::start();
+    {
+        let mut state = authority.state.lock().unwrap();
+        state.suggested = Some("files:read".to_owned());
+        state.needed = Some("files:write".to_owned());
+    }
+    let scene = scene(&authority);
+    log_in(&scene, &[], &[]);
+    let call = ["tools", "call", "test__secret", "{}", "--approve", "auto"];
+    let (code, out, err) = scene.run(&call);
+    let told = format!("{out}{err}");
+    assert_eq!(code, 1, "{told}");
+    assert!(told.contains("your login does not allow this"), "{told}");
+    assert!(
+        told.contains("ptk mcp login test --scopes files:read,files:write"),
+        "{told}"
+    );
+    let result = scene.call("test__secret", "{}");
+    assert_eq!(result["error_type"], "permission_error", "{result}");
+    log_in(&scene, &["--scopes", "files:read,files:write"], &[]);
+    let result = scene.call("test__secret", "{}");
+    assert_eq!(result["content"], "done", "{result}");
+}
+
+#[test]
+fn a_client_that_was_given_a_secret_refreshes_with_it() {
+    let authority = Authority::start();
+    {
+        let mut state = authority.state.lock().unwrap();
+        state.client = Some(("registered".to_owned(), "hush".to_owned()));
+        state.lifetime = 1;
+    }
+    let scene = scene(&authority);
+    log_in(&scene, &[], &[]);
+    // Twice: what is kept after a refresh has the secret as well.
+    for refreshed in 1..=2 {
+        let tested = scene.tested();
+        assert_eq!(tested["connected"], true, "{tested}");
+        assert!(authority.state.lock().unwrap().refreshed >= refreshed);
+    }
+}
+
+#[test]
+fn a_client_that_was_registered_by_hand_has_its_secret_in_a_variable() {
+    let authority = Authority::start();
+    {
+        let mut state = authority.state.lock().unwrap();
+        state.client = Some(("mine".to_owned(), "hush".to_owned()));
+        state.registers = false;
+    }
+    let scene = scene(&authority);
+    let (code, _, err) = scene.run(&["mcp", "login", "test", "--no-browser"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("give its id with --client-id"), "{err}");
+    let options = ["--client-id", "mine", "--client-secret-env", "TEST_SECRET"];
+    let unset = [["mcp", "login", "test"].as_slice(), &options].concat();
+    let (code, _, err) = scene.run(&unset);
+    assert_eq!(code, 1);
+    assert!(err.contains("TEST_SECRET is not set"), "{err}");
+    log_in(&scene, &options, &[("TEST_SECRET", "hush")]);
+    assert_eq!(scene.tested()["connected"], true);
 }

@@ -16,6 +16,7 @@ mod calling;
 mod configuring;
 #[cfg(unix)]
 mod guarding;
+mod headers;
 mod hostile;
 mod login;
 #[cfg(feature = "clients")]

@@ -9,36 +9,34 @@ use crate::scene::Scene;
 #[test]
 fn a_model_uses_a_servers_tool() {
     let scene = Scene::with("plain");
-    let script = scene.provider(&json!([
-        "<PTK_CALL>\n{\"tool\": \"test__add\", \"args\": {\"a\": 2, \"b\": 3}}\n</PTK_CALL>",
-        "It is 5."
-    ]));
-    let (code, out, err) = scene.run(&["--approve", "auto", "--provider", &script, "2 + 3?"]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("It is 5."), "{out}");
-    assert!(
-        err.contains("test__add") || out.contains("test__add"),
-        "{out}{err}"
+    let run = scene.play(
+        &["--approve", "auto"],
+        &json!([
+            "<PTK_CALL>\n{\"tool\": \"test__add\", \"args\": {\"a\": 2, \"b\": 3}}\n</PTK_CALL>",
+            "It is 5."
+        ]),
     );
+    let told = format!("{}{}", run.out, run.err);
+    assert_eq!(run.code, 0, "{told}");
+    assert!(run.out.contains("It is 5."), "{told}");
+    assert!(told.contains("test__add"), "{told}");
 }
 
 #[test]
 fn servers_are_not_started_for_tools_of_others() {
     let scene = Scene::with("stubborn");
-    let script = scene.provider(&json!(["Hello."]));
-    let (code, _, err) = scene.run(&["--tools", "read_file", "--provider", &script, "say hi"]);
-    assert_eq!(code, 0, "{err}");
+    let run = scene.play(&["--tools", "read_file"], &json!(["Hello."]));
+    assert_eq!(run.code, 0, "{}", run.err);
     assert!(!scene.path("server/count").exists());
 }
 
 #[test]
 fn a_server_that_fails_is_told_and_the_run_goes_on() {
     let scene = Scene::with("ends");
-    let script = scene.provider(&json!(["Hello."]));
-    let (code, out, err) = scene.run(&["--provider", &script, "say hi"]);
-    assert_eq!(code, 0, "{err}");
-    assert!(out.contains("Hello."), "{out}");
-    let told = format!("{out}{err}");
+    let run = scene.play(&[], &json!(["Hello."]));
+    let told = format!("{}{}", run.out, run.err);
+    assert_eq!(run.code, 0, "{told}");
+    assert!(run.out.contains("Hello."), "{told}");
     assert!(told.contains("The MCP server test is not used"), "{told}");
 }
 
@@ -57,27 +55,18 @@ fn the_gateway_runs_a_servers_tool_for_its_clients() {
 #[test]
 fn many_tools_cost_little_until_one_is_needed() {
     let scene = Scene::with("many");
-    let script = scene.provider(&json!([
+    let run = scene.play(
+        &["--json", "--approve", "auto", "--session", "s"],
+        &json!([
             "<PTK_CALL>\n{\"tool\": \"find_tools\", \"args\": {\"query\": \"thing number 42\"}}\n</PTK_CALL>",
             "<PTK_CALL>\n{\"tool\": \"test__tool_42\", \"args\": {\"name\": \"a\", \"size\": 1}}\n</PTK_CALL>",
             "It is done.",
-        ]));
-    let (code, out, err) = scene.run(&[
-        "--json",
-        "--approve",
-        "auto",
-        "--session",
-        "s",
-        "--provider",
-        &script,
-        "do thing 42",
-    ]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("called tool_42"), "{out}");
-    let found = out
-        .lines()
-        .find(|line| line.contains("tool_call_end") && line.contains("find_tools"));
-    assert!(found.unwrap().contains("test__tool_42"), "{found:?}");
+        ]),
+    );
+    assert_eq!(run.code, 0, "{}{}", run.out, run.err);
+    let found = run.result("find_tools").to_string();
+    assert!(found.contains("test__tool_42"), "{found}");
+    assert_eq!(run.result("test__tool_42")["content"], "called tool_42");
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! A workspace, a configuration, and a server of the tests.
+//! A workspace, a configuration, a server of the tests, and runs with scripted
+//! models.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A file beside these tests.
@@ -14,8 +15,62 @@ pub(crate) fn script(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// A reply of a model that calls these tools.
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Value {
+    let calls = calls.iter().enumerate();
+    let calls = calls.map(
+        |(number, (tool, args))| json!({"id": number.to_string(), "name": tool, "arguments": args}),
+    );
+    json!({"tool_calls": calls.collect::<Vec<_>>()})
+}
+
 pub(crate) struct Scene {
     pub(crate) folder: TempDir,
+}
+
+/// What a run with a scripted model printed.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Run {
+    /// The results of the calls of a tool, in their order.
+    pub(crate) fn results(&self, tool: &str) -> Vec<Value> {
+        let ends = self.events("tool_call_end");
+        let ends = ends.filter(|event| event["tool"] == tool);
+        ends.map(|event| event["result"].clone()).collect()
+    }
+
+    /// The result of the only call of a tool.
+    pub(crate) fn result(&self, tool: &str) -> Value {
+        let results = self.results(tool);
+        let [result] = results.as_slice() else {
+            panic!(
+                "{} results of {tool}: {}{}",
+                results.len(),
+                self.out,
+                self.err
+            );
+        };
+        result.clone()
+    }
+
+    /// What was reported of the progress of calls.
+    pub(crate) fn progress(&self) -> Vec<String> {
+        let chunks = self.events("tool_output_chunk");
+        let chunks = chunks.filter(|event| event["stream"] == "progress");
+        chunks
+            .map(|event| event["chunk"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn events(&self, kind: &str) -> impl Iterator<Item = Value> {
+        let lines = self.out.lines();
+        let events = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        events.filter(move |event| event["type"] == kind)
+    }
 }
 
 impl Scene {
@@ -78,14 +133,33 @@ impl Scene {
         format!("script:{}", path.display())
     }
 
+    /// Runs a model that replies so, with these options.
+    pub(crate) fn play(&self, options: &[&str], replies: &Value) -> Run {
+        let script = self.provider(replies);
+        let given = ["--provider", script.as_str(), "go on then"];
+        let (code, out, err) = self.run(&[options, given.as_slice()].concat());
+        Run { code, out, err }
+    }
+
+    /// Runs a model that replies so and may do everything, and reads the events.
+    pub(crate) fn converse(&self, replies: &Value) -> Run {
+        self.play(&["--json", "--approve", "auto"], replies)
+    }
+
     /// A ptk that runs beside the test.
     pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        self.spawn_with(args, &[])
+    }
+
+    /// The same, with further variables in its environment.
+    pub(crate) fn spawn_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Child {
         let mut command = Command::new(cargo_bin!("ptk"));
         command
             .args(args)
             .current_dir(self.path("space"))
             .env("PTK_STATE", self.path("state"))
             .env("XDG_CONFIG_HOME", self.path("config"))
+            .envs(variables.iter().copied())
             .env_remove("CARGO_TARGET_DIR")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

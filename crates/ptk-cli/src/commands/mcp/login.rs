@@ -32,8 +32,10 @@ pub(super) fn login(args: &ServerLoginArgs, out: &mut impl Write) -> Result<Exit
         exit::note(&format!("{what}:\n  {}", in_line(url)));
         exit::note("Waiting for the login; Ctrl-C gives up.");
     };
+    let client_secret = args.client_secret_env.as_deref().map(secret).transpose()?;
     let login = Login {
         client_id: args.client_id.as_deref(),
+        client_secret: client_secret.as_deref(),
         scopes: &args.scopes,
         open: &open,
     };
@@ -69,6 +71,13 @@ pub(super) fn logout(args: &ServerLogoutArgs, out: &mut impl Write) -> Result<Ex
     tokens.save(&url, None).map_err(|error| anyhow!(error))?;
     writeln!(out, "The login to {} is forgotten.", server.name)?;
     Ok(Exit::Success)
+}
+
+/// The secret of a client, in a variable of the environment: others on the machine
+/// see the command line.
+fn secret(name: &str) -> Result<String> {
+    let secret = std::env::var(name).ok().filter(|secret| !secret.is_empty());
+    secret.with_context(|| format!("the variable {name} is not set in the environment of ptk"))
 }
 
 fn named(settings: &Settings, name: &str) -> Result<ConfiguredServer> {

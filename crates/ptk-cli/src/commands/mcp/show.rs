@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use ptk_mcp::{McpError, McpServers, ServerStatus};
+use ptk_mcp::{McpServers, ServerStatus};
 use ptk_protocol::schema::suggest;
 use ptk_tools::Tool as _;
 use serde_json::json;
@@ -190,8 +190,8 @@ fn tell(servers: &McpServers, status: &ServerStatus, out: &mut impl Write) -> Re
     let name = &status.name;
     if let Some(error) = &status.error {
         writeln!(out, "✗ {name}: {}", in_line(&error.to_string()))?;
-        if matches!(error, McpError::Unauthorized) {
-            writeln!(out, "  To log in: ptk mcp login {name}")?;
+        if let Some(command) = error.login_command(name) {
+            writeln!(out, "  To log in: {command}")?;
         }
         return Ok(());
     }
