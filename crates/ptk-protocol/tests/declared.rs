@@ -141,6 +141,44 @@ fn every_cut_reads_alike() {
 }
 
 #[test]
+fn the_longest_of_closing_marks_that_begin_one_another_is_read() {
+    for body in ["json", "tags"] {
+        let (open, argument, text) = match body {
+            "json" => (
+                "<do>",
+                "",
+                r#"<do>{"name": "read_file", "arguments": {"path": "a"}}"#,
+            ),
+            _ => (
+                "<do:NAME>",
+                "<p k=\"KEY\">VALUE</p>",
+                "<do:read_file><p k=\"path\">a</p>",
+            ),
+        };
+        for close in [["</do", "</do>"], ["</do>", "</do"]] {
+            let mut declared =
+                json!({"name": "twice", "open": [open], "close": close, "body": body});
+            if !argument.is_empty() {
+                declared["argument"] = argument.into();
+            }
+            let registry = register(Registry::builtin(), &[declaration(declared)]).unwrap();
+            let grammar = Grammar::builder()
+                .registry(registry)
+                .tools(tools())
+                .build()
+                .unwrap();
+            for end in ["</do>", "</do", "</do>Done.", "</do Done."] {
+                let text = format!("{text}{end}");
+                check_every_cut(&grammar, &text);
+                let reply = parse(&text, &grammar);
+                assert_eq!(reply.calls.len(), 1, "{text}: {reply:?}");
+                assert!(!reply.text.contains('>'), "{text}: {reply:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_call_that_is_cut_off_never_runs() {
     for declared in declarations() {
         let text = written(&declared.name, &[write("a", "some content that is long")]);

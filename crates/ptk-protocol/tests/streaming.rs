@@ -144,6 +144,33 @@ fn a_long_call_takes_time_in_proportion_to_its_length_in_every_dialect() {
 }
 
 #[test]
+#[ignore = "measures CPU time: scripts/long-checks streams"]
+fn white_space_in_tags_takes_time_in_proportion_to_its_length() {
+    let grammar = Grammar::auto(tools()).unwrap();
+    for (before, behind) in [
+        (
+            "<｜DSML｜parameter name=\"content\" string=\"true\">x",
+            "y</｜DSML｜parameter>",
+        ),
+        (
+            "<｜DSML｜parameter name=\"content\" string=\"true\">x</｜DSML｜parameter>",
+            "y",
+        ),
+    ] {
+        let reply = |length: usize| {
+            let space = " ".repeat(length);
+            format!("<｜DSML｜invoke name=\"write_file\">{before}{space}{behind}")
+        };
+        let (short, long) = (reply(100 * LINES), reply(100 * LINES * GROWTH));
+        let once = (0..3).map(|_| seconds(&grammar, &short));
+        let once = once.fold(f64::INFINITY, f64::min);
+        #[allow(clippy::cast_precision_loss, reason = "it is a small number")]
+        let times = seconds(&grammar, &long) / once / GROWTH as f64;
+        assert!(times < 5.0, "{before}: {times:.1} times as much a byte");
+    }
+}
+
+#[test]
 fn yaml_goes_out_line_by_line() {
     for (dialect, beginning) in [
         (

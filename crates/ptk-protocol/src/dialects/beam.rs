@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::engine::tag_form::{JsonBody, NamePosition, Param, SPACES, TagForm, ValueLines};
 use super::engine::tagged::behind_name;
-use super::harmony::{CALL, CHANNEL, HeaderAt, MESSAGE, RECIPIENT, START, header};
+use super::harmony::{CALL, CHANNEL, END, HeaderAt, MESSAGE, RECIPIENT, START, header};
 use super::{Claim, Dialect, Trigger, Writer, hermes_text};
 use crate::ToolCall;
 use crate::parse::{Findings, Input, MarkAt, Reader, Step, floor, mark_at};
@@ -26,7 +26,8 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
         open: vec![START.to_owned()],
         named: NamePosition::Attribute("to".to_owned()),
         tag_end: ">".to_owned(),
-        close: vec![CALL.to_owned()],
+        // Between parallel calls, a message ends as any other does.
+        close: vec![CALL.to_owned(), END.to_owned()],
         param: Param::Tag {
             open: PARAMETER.to_owned(),
             named: NamePosition::Attribute("name".to_owned()),
@@ -66,7 +67,7 @@ impl Dialect for Beam {
     }
 
     fn closers(&self) -> Vec<String> {
-        FORM.close.clone()
+        vec![CALL.to_owned()]
     }
 
     fn also_reads(&self) -> Vec<String> {

@@ -20,6 +20,7 @@ pub(super) const CHANNEL: &str = "<|channel|>";
 pub(crate) const RECIPIENT: &str = "to=";
 pub(crate) const MESSAGE: &str = "<|message|>";
 pub(super) const CALL: &str = "<|call|>";
+pub(super) const END: &str = "<|end|>";
 /// What the type of a message may be, in its header.
 const KINDS: [&str; 2] = ["", " <|constrain|>json"];
 
@@ -89,7 +90,7 @@ impl Dialect for Harmony {
                 silent.push(Trigger::at_line_start(header));
             }
         }
-        silent.extend(["<|end|>", "<|return|>"].map(Trigger::anywhere));
+        silent.extend([END, "<|return|>"].map(Trigger::anywhere));
         silent
     }
 

@@ -561,6 +561,11 @@ impl Grammar {
         (!may_come).then_some(false)
     }
 
+    /// Whether this text is the beginning of some mark, and no more.
+    pub(crate) fn begins_mark(&self, text: &str) -> bool {
+        self.inner.table.tree.walk(text.as_bytes()).open
+    }
+
     /// Whether a mark that opens or closes calls, wherever it stands, stands at
     /// the start of `text`; `None` if more text is needed to decide.
     pub(crate) fn is_marked(&self, text: &str, end: bool) -> Option<bool> {

@@ -63,10 +63,10 @@ pub(super) const USER_MESSAGES: &[UserMessage] = &[
     },
     // Kimi K3.
     UserMessage {
-        open: &["<|open|>response<|sep|>"],
+        open: &["<|open|>response<|sep|>", "<|open|> response <|sep|>"],
         open_line: &[],
-        close: &["<|close|>response<|sep|>"],
-        next: &[],
+        close: &["<|close|>response<|sep|>", "<|close|> response <|sep|>"],
+        next: &["<|open|>tools<|sep|>"],
         quotes: &["kimi-k3"],
     },
 ];
@@ -101,6 +101,7 @@ pub(super) const SILENT: &[&str] = &[
     "<|end_of_text|>",
     "<|end_of_turn|>",
     "<end_of_turn>",
+    "<turn|>",
     "<｜end▁of▁sentence｜>",
     "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
     "<|CHATBOT_TOKEN|>",
@@ -108,6 +109,7 @@ pub(super) const SILENT: &[&str] = &[
     "<|content_model_end_sampling|>",
     "<|open|>message role=\"assistant\"<|sep|>",
     "<|close|>message<|sep|>",
+    "<|close|> message <|sep|>",
     "<|end_of_msg|>",
     "<|ifm|im_end|>",
     "<|plamo:tag|>",

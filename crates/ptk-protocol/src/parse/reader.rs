@@ -83,6 +83,31 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The longest of these marks at `at`. While a longer one than was found may
+    /// still come, more text is needed to decide.
+    #[must_use]
+    pub(crate) fn longest_mark<S: AsRef<str>>(&self, at: usize, marks: &[S]) -> MarkAt {
+        let rest = self.from(at);
+        let mut longest = MarkAt::None;
+        for (place, mark) in marks.iter().enumerate() {
+            match mark_at(rest, std::slice::from_ref(mark)) {
+                MarkAt::Partial if !self.end => return MarkAt::Partial,
+                MarkAt::Partial if longest == MarkAt::None => longest = MarkAt::Partial,
+                MarkAt::Finding { length, .. } => match longest {
+                    MarkAt::Finding { length: other, .. } if other >= length => {}
+                    _ => {
+                        longest = MarkAt::Finding {
+                            index: place,
+                            length,
+                        }
+                    }
+                },
+                MarkAt::Partial | MarkAt::None => {}
+            }
+        }
+        longest
+    }
+
     /// The offset of the first line break at or behind `from`. `searched` keeps
     /// the place up to which there is none, so that no byte is looked at twice.
     #[must_use]
@@ -130,6 +155,11 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn is_marked(&self, at: usize) -> Option<bool> {
         self.grammar.is_marked(self.from(at), self.end)
+    }
+
+    /// Whether the text from `at` on is the beginning of some mark, and no more.
+    pub(crate) fn ends_in_mark(&self, at: usize) -> bool {
+        self.grammar.begins_mark(self.from(at))
     }
 
     /// Whether a mark with any meaning stands at `at`, words that have one only

@@ -84,6 +84,7 @@ fn contains(marks: &[&str], mark: &str) -> bool {
 
 /// The closing marks of K2 Horizon, which its models confuse.
 const K2_HORIZON: &[&str] = &["</ifm|think>", "</ifm|think_fast>", "</ifm|think_faster>"];
+const KIMI_K3: &[&str] = &["<|close|>think<|sep|>", "<|close|> think <|sep|>"];
 const HARMONY_NEXT: &[&str] = &[
     "<|start|>assistant",
     "<|channel|>final",
@@ -114,14 +115,25 @@ pub(crate) const REASONING: &[ReasoningMarks] = &[
     row("<seed:think>", &["</seed:think>"]),
     // Gemma 4.
     row("<|channel>thought", &["<channel|>"]),
-    // Kimi K3.
-    row("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]),
+    row("<|channel>", &["<channel|>"]),
+    // Kimi K3. Servers that put spaces between tokens show the second form.
+    row("<|open|>think<|sep|>", KIMI_K3),
+    row("<|open|> think <|sep|>", KIMI_K3),
     // Muse: messages to itself.
     row("to=self<|message|>", &["<|eom|>", "<|eot|>"])
         .before(&["<|start|>assistant"])
         .at_line_start(),
     row(
         "<|start|>assistant to=self<|message|>",
+        &["<|eom|>", "<|eot|>"],
+    )
+    .before(&["<|start|>assistant"]),
+    // Muse: messages to the developer, which are not for the user either.
+    row("to=developer<|message|>", &["<|eom|>", "<|eot|>"])
+        .before(&["<|start|>assistant"])
+        .at_line_start(),
+    row(
+        "<|start|>assistant to=developer<|message|>",
         &["<|eom|>", "<|eot|>"],
     )
     .before(&["<|start|>assistant"]),

@@ -27,21 +27,41 @@ pub(super) fn unwrapped(
     tools: &Toolset,
 ) -> Option<(String, Arguments)> {
     let mut members = args.as_map().iter();
-    let (Some((wrapper, Value::Object(inner))), None) = (members.next(), members.next()) else {
+    let (Some((wrapper, value)), None) = (members.next(), members.next()) else {
         return None;
+    };
+    // Tags hold an object as a text.
+    let text = match value {
+        Value::Object(_) => None,
+        Value::String(text) => Some(text),
+        _ => return None,
+    };
+    if !is_wrapper(tool, wrapper) {
+        return None;
+    }
+    let written = text.and_then(|text| Arguments::from_json(text).ok());
+    let inner = match (value, &written) {
+        (Value::Object(inner), _) => inner,
+        (_, Some(written)) => written.as_map(),
+        (_, None) => return None,
     };
     let is_silent = || !tool.schema().rules_others();
     let is_declared = |key: &String| tool.schema().declares(key);
-    let may_unwrap = is_wrapper(tool, wrapper)
-        && (is_refused || (!inner.is_empty() && is_silent() && inner.keys().all(is_declared)));
+    let may_unwrap =
+        is_refused || (!inner.is_empty() && is_silent() && inner.keys().all(is_declared));
     if !may_unwrap {
         return None;
     }
-    let Node::Object(entries) = args.to_node() else {
-        return None;
+    let (wrapper, mut inner) = match written {
+        Some(written) => (wrapper.clone(), written),
+        None => {
+            let Node::Object(entries) = args.to_node() else {
+                return None;
+            };
+            let (wrapper, inner) = entries.into_iter().next()?;
+            (wrapper, Arguments::from_json(&inner.to_json()).ok()?)
+        }
     };
-    let (wrapper, inner) = entries.into_iter().next()?;
-    let mut inner = Arguments::from_json(&inner.to_json()).ok()?;
     schema::faults(tools, &tool.name, &mut inner)
         .is_empty()
         .then_some((wrapper, inner))

@@ -155,6 +155,7 @@ impl Elements<'_> {
         let found = match schema.items() {
             Some(_) if raw.trim().is_empty() => Some("[]".to_owned()),
             Some(items) => self.list(raw, items, depth + 1)?,
+            None if raw.trim().is_empty() && is_object(schema) => Some("{}".to_owned()),
             None if schema.node().get("properties").is_some() || is_object(schema) => {
                 self.object(raw, schema, depth + 1)?
             }
@@ -223,12 +224,13 @@ impl Elements<'_> {
             let value = match values.as_slice() {
                 [only] => self.leaf(only, schema, depth)?,
                 several => {
-                    let Some(item) = schema.and_then(|schema| schema.resolved().items()) else {
+                    let item = schema.and_then(|schema| schema.resolved().items());
+                    // A member that no schema describes may be a list.
+                    let is_free = schema.is_none() && !self.prefix.is_empty();
+                    if item.is_none() && !is_free {
                         return Ok(None);
-                    };
-                    let items = several
-                        .iter()
-                        .map(|inner| self.leaf(inner, Some(item), depth));
+                    }
+                    let items = several.iter().map(|inner| self.leaf(inner, item, depth));
                     format!("[{}]", items.collect::<Result<Vec<_>, _>>()?.join(","))
                 }
             };

@@ -1,6 +1,8 @@
 //! Calls in a notation of their own, strings between marks that no text has:
 //! `call:f{path:<|"|>a.txt<|"|>,limit:3}`. Read while they come in.
 
+use std::ops::Range;
+
 use super::botched::{botched_end, cut_end};
 use super::key_value_literals::{
     KeyAt, MAX_NAME, Nesting, NestingAt, STRINGS, key_at, nested_json,
@@ -30,6 +32,8 @@ pub(crate) struct KeyValues {
     is_marked: bool,
     /// Whether the word between the opening mark and the name is missing.
     lacks_word: bool,
+    /// What closes the arguments: a brace, or a parenthesis that stands for it.
+    brace: u8,
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
@@ -81,6 +85,7 @@ impl KeyValues {
             marks,
             is_marked,
             lacks_word: false,
+            brace: b'}',
             at: if is_marked { marks.open.len() } else { 0 },
             space: 0,
             state: KeyValueState::Lead,
@@ -132,19 +137,31 @@ impl KeyValues {
                 self.go(KeyValueState::Name)
             }
             MarkAt::Finding { length, .. } => {
-                let end = at + length;
-                match input.byte(end) {
-                    None if !input.end => return Some(self.wait(KeyValueState::Lead)),
-                    // In a sentence, words follow behind a space.
-                    Some(b' ') => return Some(out.refuse(Refusal::NoCallBehind)),
-                    _ => {}
-                }
-                let message = "Nothing stands between the marks of the call".to_owned();
-                out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
-                Some(Step::Done(end))
+                let message = "Nothing stands between the marks of the call";
+                self.unreadable(input, out, at + length, message, KeyValueState::Lead)
             }
             MarkAt::Partial | MarkAt::None => Some(Step::Reject),
         }
+    }
+
+    /// Reports that what stands between the marks, up to `end`, is not a call.
+    /// In a sentence about the marks, words follow behind a space.
+    fn unreadable(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        end: usize,
+        message: &str,
+        state: KeyValueState,
+    ) -> Option<Step> {
+        match input.byte(end) {
+            None if !input.end => return Some(self.wait(state)),
+            Some(b' ') => return Some(out.refuse(Refusal::NoCallBehind)),
+            _ => {}
+        }
+        let raw = input.slice(0..end);
+        out.unreadable(ProblemCode::Malformed, message.to_owned(), 0..end, raw);
+        Some(Step::Done(end))
     }
 
     fn name(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
@@ -160,22 +177,32 @@ impl KeyValues {
         };
         let name = window.get(..end).unwrap_or("").trim();
         let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-        let is_open = window.as_bytes().get(end) == Some(&b'{');
+        let opener = window.as_bytes().get(end).copied();
+        let is_round = opener == Some(b'(') && self.is_marked && input.declares(name);
+        let is_open = opener == Some(b'{') || is_round;
         if !is_name || !is_open {
             let word = name.split_whitespace().next().unwrap_or("");
-            if !self.is_marked || !input.declares(word) {
+            if !self.is_marked || (word.is_empty() && !is_open) {
                 return Some(Step::Reject);
             }
-            return match mark_at(input.from(self.at + end), &[self.marks.close]) {
+            if word.is_empty() {
+                return self.without_name(input, out, self.at + end);
+            }
+            let close = self.at + end;
+            return match mark_at(input.from(close), &[self.marks.close]) {
                 MarkAt::Partial if !input.end => Some(self.wait(KeyValueState::Name)),
                 MarkAt::Partial | MarkAt::None => Some(Step::Reject),
-                MarkAt::Finding { .. } => {
+                MarkAt::Finding { .. } if input.declares(word) => {
                     self.values = Some(NamedValues::new(word));
-                    self.go(KeyValueState::Botched(self.at + end))
+                    self.go(KeyValueState::Botched(close))
+                }
+                MarkAt::Finding { length, .. } => {
+                    let message = "The call has no arguments in braces behind its name";
+                    self.unreadable(input, out, close + length, message, KeyValueState::Name)
                 }
             };
         }
-        if !input.declares(name) && (!self.is_marked || self.lacks_word) {
+        if !input.declares(name) && !self.is_marked {
             return Some(Step::Reject);
         }
         let mut values = NamedValues::new(name);
@@ -185,6 +212,10 @@ impl KeyValues {
         if self.lacks_word {
             values.note(ProblemCode::WrongMark, self.start..self.at);
         }
+        if is_round {
+            self.brace = b')';
+            values.note(ProblemCode::WrongMark, self.at + end..self.at + end + 1);
+        }
         if self.live {
             values.send(out);
         }
@@ -193,10 +224,23 @@ impl KeyValues {
         self.go(KeyValueState::Key { first: true })
     }
 
+    /// Reports arguments without a tool's name before them, if the closing mark
+    /// follows.
+    fn without_name(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        let Some(end) = botched_end(input, at, &[self.marks.close]) else {
+            return Some(self.wait(KeyValueState::Name));
+        };
+        if !input.slice(at..end).ends_with(self.marks.close) {
+            return Some(Step::Reject);
+        }
+        let message = "The call names no tool before its arguments";
+        self.unreadable(input, out, end, message, KeyValueState::Name)
+    }
+
     fn key(&mut self, input: &Input<'_>, first: bool) -> Option<Step> {
         let at = self.skip_space(input);
         let rest = input.from(at);
-        if rest.starts_with('}') {
+        if rest.as_bytes().first() == Some(&self.brace) {
             self.live = true;
             self.at = at + 1;
             return self.go(KeyValueState::After);
@@ -255,7 +299,7 @@ impl KeyValues {
                 start: at,
                 search: Nesting::new(at),
             }),
-            Some(b',' | b'}' | b']') => self.fault(at),
+            Some(byte) if self.ends_value(byte) => self.fault(at),
             Some(_) => self.go(KeyValueState::Bare {
                 key,
                 start: at,
@@ -298,16 +342,38 @@ impl KeyValues {
                         mark,
                     }));
                 }
-                Peek::Byte(b',' | b'}' | b']') | Peek::End => {
+                Peek::Byte(byte) if !self.ends_value(byte) => search = behind,
+                Peek::Byte(_) | Peek::End => {
+                    self.check_swallowed(input, start..end, mark);
                     if let Some(values) = &mut self.values {
                         values.close(input.slice(start..end), input);
                     }
                     self.at = behind;
                     return self.go(KeyValueState::Next);
                 }
-                Peek::Byte(_) => search = behind,
             }
         }
+    }
+
+    /// Checks for a string that holds the end of a call and then the beginning of
+    /// another with a string: its own mark may be missing, and the model has to
+    /// say which.
+    fn check_swallowed(&mut self, input: &Input<'_>, range: Range<usize>, mark: &str) {
+        let raw = input.slice(range.clone());
+        let behind = raw.split_once(self.marks.close);
+        let call = behind.and_then(|(_, behind)| behind.split_once(self.marks.open));
+        if call.is_some_and(|(_, call)| call.contains(mark))
+            && let Some(values) = &mut self.values
+        {
+            let message = "A string holds the end of a call and the beginning of another; \
+                           where the string ends cannot be told";
+            values.problem(ProblemCode::Malformed, message, range);
+        }
+    }
+
+    /// Whether this byte may follow a string.
+    fn ends_value(&self, byte: u8) -> bool {
+        byte == self.brace || matches!(byte, b',' | b'}' | b']')
     }
 
     fn grow(&mut self, raw: &str) {
@@ -324,7 +390,8 @@ impl KeyValues {
         mut text: String,
         mut quoted: Quoted,
     ) -> Option<Step> {
-        let mut closes = |at| closes_quoted(input, at);
+        let brace = self.brace;
+        let mut closes = |at| closes_quoted(input, at, brace);
         let mut append = |piece: &str| text.push_str(piece);
         match quoted.read(input.text, input.end, &mut append, &mut closes) {
             None => Some(self.wait(KeyValueState::Quoted { key, text, quoted })),
@@ -376,11 +443,24 @@ impl KeyValues {
     ) -> Option<Step> {
         loop {
             let rest = input.from(search);
-            let Some(found) = memchr::memchr2(b',', b'}', rest.as_bytes()) else {
+            let Some(found) = memchr::memchr3(b',', self.brace, b'<', rest.as_bytes()) else {
                 search += rest.len();
                 return Some(self.wait(KeyValueState::Bare { key, start, search }));
             };
             let end = search + found;
+            if input.byte(end) == Some(b'<') {
+                // Behind the marks of a call, another one may follow: the value
+                // would swallow it.
+                match mark_at(input.from(end), &[self.marks.close, self.marks.open]) {
+                    MarkAt::Finding { .. } => return self.fault(end),
+                    MarkAt::Partial if !input.end => {
+                        let search = end;
+                        return Some(self.wait(KeyValueState::Bare { key, start, search }));
+                    }
+                    MarkAt::Partial | MarkAt::None => search = end + 1,
+                }
+                continue;
+            }
             if input.byte(end) == Some(b',') {
                 let behind = input.from(end + 1);
                 let window = behind.get(..floor(behind, MAX_NAME)).unwrap_or("");
@@ -394,7 +474,7 @@ impl KeyValues {
                         }));
                     }
                     KeyAt::Finding(..) => {}
-                    _ if lead.starts_with('}') => {}
+                    _ if lead.as_bytes().first() == Some(&self.brace) => {}
                     _ => {
                         search = end + 1;
                         continue;
@@ -413,7 +493,9 @@ impl KeyValues {
         let at = self.skip_space(input);
         match input.byte(at) {
             None => Some(self.wait(KeyValueState::Next)),
-            Some(b',' | b'}') => self.go(KeyValueState::Key { first: false }),
+            Some(byte) if byte == b',' || byte == self.brace => {
+                self.go(KeyValueState::Key { first: false })
+            }
             Some(_) => self.fault(at),
         }
     }
@@ -527,10 +609,10 @@ fn without_calls(input: &Input<'_>, out: &mut Findings) -> Step {
 }
 
 /// Whether a quote before `at` closes its string.
-fn closes_quoted(input: &Input<'_>, at: usize) -> Option<bool> {
+fn closes_quoted(input: &Input<'_>, at: usize, brace: u8) -> Option<bool> {
     match input.peek(at) {
         Peek::More => None,
         Peek::End => Some(true),
-        Peek::Byte(byte) => Some(matches!(byte, b',' | b'}' | b']' | b':')),
+        Peek::Byte(byte) => Some(byte == brace || matches!(byte, b',' | b'}' | b']' | b':')),
     }
 }

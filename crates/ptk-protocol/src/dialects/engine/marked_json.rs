@@ -532,7 +532,7 @@ impl MarkedJson {
             Before::Passed => return None,
             Before::Step(step) => return Some(step),
         }
-        match mark_at(rest, &self.marks.close) {
+        match input.longest_mark(at, &self.marks.close) {
             MarkAt::Finding { index, length } => {
                 if self
                     .called

@@ -85,7 +85,10 @@ impl Reader for SectionReader {
             Some(true) => return Step::Skip(at),
             Some(false) => {}
         }
-        if rest.is_empty() {
+        // The reply ends here, or within the next mark.
+        let is_mark = rest.starts_with(['<', '[', ']']);
+        if rest.is_empty() || (input.end && is_mark && input.ends_in_mark(at)) {
+            let at = input.text.len();
             let message = "The reply ends behind the opening mark of a call".to_owned();
             out.unreadable(ProblemCode::Truncated, message, 0..at, input.text);
             return Step::Done(at);

@@ -72,7 +72,7 @@ impl WholeBody {
                 }
                 continue;
             }
-            match mark_at(rest, &form.close) {
+            match input.longest_mark(self.search, &form.close) {
                 MarkAt::Finding { length, .. } => {
                     match self.closes(input, self.search + length) {
                         Some(true) => return Ok((self.search, length)),

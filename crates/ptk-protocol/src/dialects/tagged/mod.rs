@@ -195,7 +195,15 @@ pub(crate) fn families() -> Vec<Tagged> {
         ),
         Tagged::new(
             "deepseek-v4",
-            invoke_form(dsml, &[("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>")]),
+            invoke_form(
+                dsml,
+                &[
+                    ("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
+                    // Misspelt ones.
+                    ("<｜DSML｜toolcalls>", "</｜DSML｜toolcalls>"),
+                    ("<｜DSML｜tool>", "</｜DSML｜tool>"),
+                ],
+            ),
         ),
         Tagged::new(
             "deepseek-v4.1",

@@ -276,7 +276,11 @@ impl<'a> Work<'a, '_, '_> {
         } else if meaning.silent == Some(TriggerPosition::LineStart) {
             self.opens_message(end)
         } else {
-            self.ends_line(end)
+            match self.ends_line(end) {
+                // No text has a model's own token between two words.
+                Some(false) if is_token(self.text.slice(&(start..end))) => self.joins_words(end),
+                decided => decided,
+            }
         };
         match stands_apart {
             None => {
@@ -329,6 +333,19 @@ impl<'a> Work<'a, '_, '_> {
                 let closers = dialect.closers();
                 !closers.iter().any(|close| close.eq_ignore_ascii_case(mark))
             })
+    }
+
+    /// Whether a mark that ends at `at` stands right between two words. `None` if
+    /// more text is needed to decide.
+    fn joins_words(&self, at: usize) -> Option<bool> {
+        let is_behind_word = self.machine.line.last().is_some_and(|last| {
+            last.is_alphanumeric() || matches!(last, '.' | '!' | '?' | '…' | '。')
+        });
+        match self.text.from(at).chars().next() {
+            _ if !is_behind_word => Some(false),
+            Some(next) => Some(next.is_alphanumeric()),
+            None => self.text.end.then_some(false),
+        }
     }
 
     /// Whether a header that stands within a line and ends at `at` is that of the
@@ -499,4 +516,16 @@ impl<'a> Work<'a, '_, '_> {
         }
         self.go(EngineState::Prose)
     }
+}
+
+/// Whether a mark is a token of a model, such as `<|end|>`.
+fn is_token(mark: &str) -> bool {
+    let inner = mark
+        .strip_prefix("<|")
+        .and_then(|mark| mark.strip_suffix("|>"));
+    let inner = inner.or_else(|| {
+        mark.strip_prefix("<｜")
+            .and_then(|mark| mark.strip_suffix("｜>"))
+    });
+    inner.is_some_and(|inner| !inner.contains(['<', '>']))
 }

@@ -176,7 +176,7 @@ impl TagReader {
         }
         let form = Arc::clone(&self.form);
         let is_word = matches!(form.named, NamePosition::Behind(_)) && self.given.is_empty();
-        match mark_at(rest, &self.close) {
+        match input.longest_mark(at, &self.close) {
             // `<tool_call> and </tool_call>` is prose.
             MarkAt::Finding { .. } if is_word && !self.declared && !self.is_tight(input, at) => {
                 return Some(out.refuse(Refusal::UndeclaredTool));

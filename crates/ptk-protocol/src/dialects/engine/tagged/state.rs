@@ -47,6 +47,28 @@ pub(super) struct TagValue {
     /// The marks that open an argument of this kind, and those that open calls.
     pub(super) opens: Vec<String>,
     pub(super) nest: Nest,
+    /// How far the value was searched for white space at its end.
+    pub(super) seen: usize,
+    /// Where the white space before `seen` begins.
+    pub(super) visible: usize,
+    /// The white space behind the last mark that may end the value, as far as it
+    /// was skipped.
+    pub(super) gap: Range<usize>,
+}
+
+impl TagValue {
+    /// Where the value ends up to `known`, without the white space there. Every
+    /// byte is examined once, however often more of the value comes.
+    pub(super) fn visible_end(&mut self, input: &Input<'_>, known: usize) -> usize {
+        if known > self.seen {
+            let visible = input.slice(self.seen..known).trim_end();
+            if !visible.is_empty() {
+                self.visible = self.seen + visible.len();
+            }
+            self.seen = known;
+        }
+        self.visible.min(known)
+    }
 }
 
 #[derive(Debug, Default)]

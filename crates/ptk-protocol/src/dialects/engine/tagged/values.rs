@@ -111,8 +111,10 @@ impl TagReader {
                 Ok(found) => found,
             };
             let follows = match mark {
-                ValueEnd::Close(length) => self.follows(input, at + length, true),
-                ValueEnd::CallEnd(length) => self.follows(input, at + length, false),
+                ValueEnd::Close(length) => self.follows(input, at + length, &mut value.gap, true),
+                ValueEnd::CallEnd(length) => {
+                    self.follows(input, at + length, &mut value.gap, false)
+                }
                 ValueEnd::Call(length) => self.is_call(input, &value, at, length),
                 ValueEnd::Next if value.nest.calls == 0 => self.is_next_argument(input, &value, at),
                 ValueEnd::Next | ValueEnd::Param | ValueEnd::Stop => Follows::No,
@@ -207,7 +209,7 @@ impl TagReader {
     ) -> Option<Step> {
         value.search = at;
         let known = value.nest.ended.map_or(at, |ended| ended.at);
-        let raw = input.slice(value.start..known);
+        let raw = input.slice(value.start..value.visible_end(input, known));
         if !self.may_be_elements(raw) {
             let sure = misspelt_start(raw, &value.close).unwrap_or(raw.len());
             self.grow(input, out, value.start..value.start + sure);
@@ -289,7 +291,7 @@ impl TagReader {
                 MarkAt::Partial => partial = true,
                 MarkAt::None => {}
             }
-            match mark_at(rest, &self.close) {
+            match input.longest_mark(at, &self.close) {
                 MarkAt::Finding { length, .. } => return Ok((at, ValueEnd::CallEnd(length))),
                 MarkAt::Partial => partial = true,
                 MarkAt::None => {}
@@ -349,6 +351,9 @@ impl TagReader {
             search: start,
             close,
             nest: Nest::default(),
+            seen: start,
+            visible: start,
+            gap: 0..0,
         }
     }
 
@@ -400,9 +405,19 @@ impl TagReader {
     }
 
     /// Whether the next argument, the end of the call, another call or the end
-    /// of the reply follows at `at`. `in_call`: whether arguments may.
-    fn follows(&self, input: &Input<'_>, behind: usize, in_call: bool) -> Follows {
-        let mut at = input.skip_space(behind);
+    /// of the reply follows at `behind`. `in_call`: whether arguments may.
+    fn follows(
+        &self,
+        input: &Input<'_>,
+        behind: usize,
+        gap: &mut Range<usize>,
+        in_call: bool,
+    ) -> Follows {
+        if gap.start != behind {
+            *gap = behind..behind;
+        }
+        gap.end = input.skip_space(gap.end);
+        let mut at = gap.end;
         while input.from(at).starts_with("\\n")
             && matches!(self.form.named, NamePosition::Behind(_))
         {
@@ -510,12 +525,16 @@ impl TagReader {
             } => attribute(tag, name).unwrap_or_default(),
             _ => tag.trim().trim_matches(['"', '\'']).to_owned(),
         };
-        let declared = self
+        let tool = self
             .values
             .as_ref()
-            .and_then(|values| input.tools?.get(values.name()))
-            .and_then(|tool| tool.properties())
-            .is_some_and(|properties| properties.contains_key(&key));
+            .and_then(|values| input.tools?.get(values.name()));
+        let properties = tool.and_then(|tool| tool.properties());
+        let declared = match properties.filter(|properties| !properties.is_empty()) {
+            Some(properties) => properties.contains_key(&key),
+            // No argument is declared, so that any may be given.
+            None => tool.is_some() && !key.is_empty() && self.param_open().contains(TOKEN_BAR),
+        };
         if declared && !self.given.contains(&key) {
             Follows::Yes
         } else {
