@@ -175,7 +175,7 @@ pub async fn login(
 async fn challenge(declared: &ServerDeclaration) -> Option<String> {
     let failed = match Connection::open_without_login(declared).await {
         Ok(connection) => {
-            let listed = connection.list().await;
+            let listed = connection.list_tools().await;
             connection.close().await;
             listed.err()
         }

@@ -1,5 +1,5 @@
 //! Servers that others have written: with the official SDK for Python, with
-//! FastMCP, and the one of the official SDK for TypeScript that has a bit of
+//! `FastMCP`, and the one of the official SDK for TypeScript that has a bit of
 //! everything.
 
 use std::io::{BufRead as _, BufReader};
@@ -182,7 +182,7 @@ fn a_server_of_the_python_sdk_is_used_over_http() {
     }
 }
 
-/// What every way to the server of FastMCP has to give.
+/// What every way to the server of `FastMCP` has to give.
 fn check_fastmcp(scene: &Scene) {
     let tested = scene.tested();
     assert_eq!(tested["server"], "fast 1.0", "{tested}");

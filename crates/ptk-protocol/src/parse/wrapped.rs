@@ -52,15 +52,14 @@ pub(super) fn unwrapped(
     if !may_unwrap {
         return None;
     }
-    let (wrapper, mut inner) = match written {
-        Some(written) => (wrapper.clone(), written),
-        None => {
-            let Node::Object(entries) = args.to_node() else {
-                return None;
-            };
-            let (wrapper, inner) = entries.into_iter().next()?;
-            (wrapper, Arguments::from_json(&inner.to_json()).ok()?)
-        }
+    let (wrapper, mut inner) = if let Some(written) = written {
+        (wrapper.clone(), written)
+    } else {
+        let Node::Object(entries) = args.to_node() else {
+            return None;
+        };
+        let (wrapper, inner) = entries.into_iter().next()?;
+        (wrapper, Arguments::from_json(&inner.to_json()).ok()?)
     };
     schema::faults(tools, &tool.name, &mut inner)
         .is_empty()

@@ -138,7 +138,7 @@ impl KeyValues {
             }
             MarkAt::Finding { length, .. } => {
                 let message = "Nothing stands between the marks of the call";
-                self.unreadable(input, out, at + length, message, KeyValueState::Lead)
+                Some(self.unreadable(input, out, at + length, message, KeyValueState::Lead))
             }
             MarkAt::Partial | MarkAt::None => Some(Step::Reject),
         }
@@ -153,15 +153,15 @@ impl KeyValues {
         end: usize,
         message: &str,
         state: KeyValueState,
-    ) -> Option<Step> {
+    ) -> Step {
         match input.byte(end) {
-            None if !input.end => return Some(self.wait(state)),
-            Some(b' ') => return Some(out.refuse(Refusal::NoCallBehind)),
+            None if !input.end => return self.wait(state),
+            Some(b' ') => return out.refuse(Refusal::NoCallBehind),
             _ => {}
         }
         let raw = input.slice(0..end);
         out.unreadable(ProblemCode::Malformed, message.to_owned(), 0..end, raw);
-        Some(Step::Done(end))
+        Step::Done(end)
     }
 
     fn name(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
@@ -186,7 +186,7 @@ impl KeyValues {
                 return Some(Step::Reject);
             }
             if word.is_empty() {
-                return self.without_name(input, out, self.at + end);
+                return Some(self.without_name(input, out, self.at + end));
             }
             let close = self.at + end;
             return match mark_at(input.from(close), &[self.marks.close]) {
@@ -198,7 +198,7 @@ impl KeyValues {
                 }
                 MarkAt::Finding { length, .. } => {
                     let message = "The call has no arguments in braces behind its name";
-                    self.unreadable(input, out, close + length, message, KeyValueState::Name)
+                    Some(self.unreadable(input, out, close + length, message, KeyValueState::Name))
                 }
             };
         }
@@ -226,12 +226,12 @@ impl KeyValues {
 
     /// Reports arguments without a tool's name before them, if the closing mark
     /// follows.
-    fn without_name(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+    fn without_name(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Step {
         let Some(end) = botched_end(input, at, &[self.marks.close]) else {
-            return Some(self.wait(KeyValueState::Name));
+            return self.wait(KeyValueState::Name);
         };
         if !input.slice(at..end).ends_with(self.marks.close) {
-            return Some(Step::Reject);
+            return Step::Reject;
         }
         let message = "The call names no tool before its arguments";
         self.unreadable(input, out, end, message, KeyValueState::Name)
