@@ -42,7 +42,7 @@ const EVENTS: &str = "text/event-stream";
 type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// The names of the tools in the lists of a server. `rmcp` leaves out those whose
-/// arguments cannot be sent in headers as the server wants, and tells nobody.
+/// arguments cannot be sent in headers as the server wants, and does not say so.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListedNames(Arc<Mutex<BTreeSet<String>>>);
 

@@ -3,19 +3,21 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `desk` | passes questions to whoever shows them, and answers back |
+//! | `forward` | passes questions to the face that shows them, and answers back |
 //! | `approver` | questions about calls, at the terminal |
 //! | `form` | forms, at the terminal |
 //! | `program` | both, as JSON lines for a program |
 
 mod approver;
-mod desk;
 mod form;
+mod forward;
 mod program;
 
 pub(crate) use approver::{NoTerminal, approver};
-#[cfg(test)]
-pub(crate) use desk::Asked;
-pub(crate) use desk::{AskedCall, AskedForm, Desk, Put, Target};
 pub(crate) use form::asker;
+#[cfg(test)]
+pub(crate) use forward::Pending;
+pub(crate) use forward::{
+    PendingApproval, PendingForm, PendingQuestion, QuestionSender, QuestionTarget,
+};
 pub(crate) use program::ProgramQuestions;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::Put;
+use super::PendingQuestion;
 use crate::question::{Kind, Question, refused};
 use crate::view::{note_line, now};
 
@@ -51,9 +51,9 @@ impl StdinLines {
 /// The questions that wait for an answer of the program.
 #[derive(Debug)]
 pub(crate) struct ProgramQuestions {
-    asked: mpsc::UnboundedReceiver<Put>,
+    asked: mpsc::UnboundedReceiver<PendingQuestion>,
     lines: StdinLines,
-    open: BTreeMap<u64, Put>,
+    open: BTreeMap<u64, PendingQuestion>,
     last: u64,
     /// Whether there will be no more lines.
     is_over: bool,
@@ -67,7 +67,7 @@ pub(crate) struct ProgramQuestions {
 struct Answer {
     #[serde(rename = "answer")]
     question: u64,
-    decision: Word,
+    decision: AnswerKind,
     #[serde(default)]
     reason: String,
     #[serde(default)]
@@ -76,7 +76,7 @@ struct Answer {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum AnswerKind {
     Allow,
     Session,
     Edits,
@@ -89,7 +89,7 @@ enum Word {
 
 impl ProgramQuestions {
     /// All lines on stdin are answers.
-    pub(crate) fn new(asked: mpsc::UnboundedReceiver<Put>) -> Self {
+    pub(crate) fn new(asked: mpsc::UnboundedReceiver<PendingQuestion>) -> Self {
         Self {
             asked,
             lines: StdinLines::read(),
@@ -145,11 +145,11 @@ impl ProgramQuestions {
     }
 
     /// Puts a question to the program.
-    fn put(&mut self, put: Put) -> Value {
+    fn put(&mut self, put: PendingQuestion) -> Value {
         self.last += 1;
         let mut line = match &put {
-            Put::Call(asked) => call(&asked.question),
-            Put::Form(asked) => json!({
+            PendingQuestion::Call(asked) => call(&asked.question),
+            PendingQuestion::Form(asked) => json!({
                 "kind": "form",
                 "from": asked.question.from,
                 "message": asked.question.message,
@@ -190,35 +190,35 @@ impl ProgramQuestions {
             return Err(format!("No question {id} is open."));
         };
         let put = match put {
-            Put::Call(asked) => match decision(&answer, &asked.question) {
+            PendingQuestion::Call(asked) => match decision(&answer, &asked.question) {
                 Some(decision) => {
                     asked.answer(decision);
                     return Ok(());
                 }
-                None => Put::Call(asked),
+                None => PendingQuestion::Call(asked),
             },
-            Put::Form(asked) => match answer.decision {
-                Word::Accept => match asked.question.check(&answer.values) {
+            PendingQuestion::Form(asked) => match answer.decision {
+                AnswerKind::Accept => match asked.question.check(&answer.values) {
                     Ok(()) => {
                         asked.answer(FormAnswer::Filled(answer.values));
                         return Ok(());
                     }
                     Err(error) => {
-                        self.open.insert(id, Put::Form(asked));
+                        self.open.insert(id, PendingQuestion::Form(asked));
                         return Err(format!(
                             "The answer to question {id} does not fit: {error}."
                         ));
                     }
                 },
-                Word::Decline => {
+                AnswerKind::Decline => {
                     asked.answer(FormAnswer::Declined);
                     return Ok(());
                 }
-                Word::Cancel => {
+                AnswerKind::Cancel => {
                     asked.answer(FormAnswer::Unanswered);
                     return Ok(());
                 }
-                _ => Put::Form(asked),
+                _ => PendingQuestion::Form(asked),
             },
         };
         self.open.insert(id, put);
@@ -235,11 +235,11 @@ fn is_meant_as_answer(line: &str) -> bool {
 /// The decision about a call, if the question has such an answer.
 fn decision(answer: &Answer, question: &Question) -> Option<Decision> {
     Some(match answer.decision {
-        Word::Allow => Decision::Allow,
-        Word::Session if question.has_session() => Decision::AllowForSession,
-        Word::Edits if question.is_edit => Decision::AllowEdits,
-        Word::Always if question.has_always() => Decision::AllowAlways,
-        Word::Deny => refused(&answer.reason),
+        AnswerKind::Allow => Decision::Allow,
+        AnswerKind::Session if question.has_session() => Decision::AllowForSession,
+        AnswerKind::Edits if question.is_edit => Decision::AllowEdits,
+        AnswerKind::Always if question.has_always() => Decision::AllowAlways,
+        AnswerKind::Deny => refused(&answer.reason),
         _ => return None,
     })
 }
@@ -279,11 +279,15 @@ mod tests {
     use ptk_tools::form::{Form, FormAsker as _};
 
     use super::*;
-    use crate::ask::Desk;
+    use crate::ask::QuestionSender;
 
     /// Questions whose lines come from the test.
-    fn stage() -> (Desk, mpsc::Sender<io::Result<String>>, ProgramQuestions) {
-        let (desk, asked) = Desk::new();
+    fn stage() -> (
+        QuestionSender,
+        mpsc::Sender<io::Result<String>>,
+        ProgramQuestions,
+    ) {
+        let (sender, asked) = QuestionSender::new();
         let (tell, lines) = mpsc::channel(8);
         let questions = ProgramQuestions {
             asked,
@@ -293,7 +297,7 @@ mod tests {
             is_over: false,
             prompts: Some(VecDeque::new()),
         };
-        (desk, tell, questions)
+        (sender, tell, questions)
     }
 
     fn form() -> Form {
@@ -303,8 +307,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_that_does_not_fit_leaves_the_question_open() {
-        let (desk, tell, mut questions) = stage();
-        let asking = tokio::spawn(async move { desk.ask(form()).await });
+        let (sender, tell, mut questions) = stage();
+        let asking = tokio::spawn(async move { sender.ask(form()).await });
         let question = questions.next().await;
         assert_eq!(question["type"], "question");
         assert_eq!(question["message"], "How long?");
@@ -343,11 +347,11 @@ mod tests {
 
     #[tokio::test]
     async fn at_the_end_of_the_input_nothing_is_answered() {
-        let (desk, tell, mut questions) = stage();
+        let (sender, tell, mut questions) = stage();
         drop(tell);
         for _ in 0..2 {
-            let desk = desk.clone();
-            let asking = tokio::spawn(async move { desk.ask(form()).await });
+            let sender = sender.clone();
+            let asking = tokio::spawn(async move { sender.ask(form()).await });
             assert_eq!(questions.next().await["kind"], "form");
             let answer = tokio::select! {
                 line = questions.next() => panic!("{line}"),

@@ -21,7 +21,7 @@ use super::orders;
 use super::overlay::{Overlay, Said};
 use super::questions::{KeyEffect, Questions};
 use super::search::Search;
-use crate::ask::Put;
+use crate::ask::PendingQuestion;
 use crate::mcp::Servers;
 use crate::question::refused;
 
@@ -169,11 +169,11 @@ impl App {
     }
 
     /// Adds a question or a form.
-    pub(crate) fn ask(&mut self, put: Put) {
+    pub(crate) fn ask(&mut self, put: PendingQuestion) {
         let is_open = match put {
-            Put::Call(asked) => self.questions.push(asked),
+            PendingQuestion::Call(asked) => self.questions.push(asked),
             // A form waits until the questions about calls are answered.
-            Put::Form(asked) => self.forms.push(asked) && self.questions.is_empty(),
+            PendingQuestion::Form(asked) => self.forms.push(asked) && self.questions.is_empty(),
         };
         if is_open {
             self.turn_to_question();

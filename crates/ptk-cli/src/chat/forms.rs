@@ -9,7 +9,7 @@ use ptk::tools::form::{Field, FieldKind, Form, FormAnswer};
 use serde_json::Map;
 
 use super::editor::Editor;
-use crate::ask::AskedForm;
+use crate::ask::PendingForm;
 use crate::view::clean::in_line;
 
 /// How long a form must be visible before a key can change it.
@@ -29,7 +29,7 @@ pub(crate) enum FormEffect {
 /// The forms that wait to be filled in.
 #[derive(Debug, Default)]
 pub(crate) struct Forms {
-    waiting: VecDeque<AskedForm>,
+    waiting: VecDeque<PendingForm>,
     /// What is typed into each field of the open form.
     typed: Vec<Editor>,
     /// The field that gets the keys; behind the last one, the buttons.
@@ -79,7 +79,7 @@ impl Forms {
     }
 
     /// Adds a form. Returns whether it is open now.
-    pub(crate) fn push(&mut self, asked: AskedForm) -> bool {
+    pub(crate) fn push(&mut self, asked: PendingForm) -> bool {
         self.waiting.push_back(asked);
         let is_first = self.waiting.len() == 1;
         if is_first {
@@ -92,7 +92,7 @@ impl Forms {
     /// whether it was the open one.
     pub(crate) fn forget_gone(&mut self) -> (bool, bool) {
         let before = self.waiting.len();
-        let is_first = self.waiting.front().is_some_and(AskedForm::is_gone);
+        let is_first = self.waiting.front().is_some_and(PendingForm::is_gone);
         self.waiting.retain(|asked| !asked.is_gone());
         if is_first {
             self.open();

@@ -36,7 +36,7 @@ use super::overlay::Overlay;
 use super::text::code;
 use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
-use crate::ask::{Desk, Put, Target};
+use crate::ask::{PendingQuestion, QuestionSender, QuestionTarget};
 use crate::config::Settings;
 use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
@@ -62,14 +62,14 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let settings = Arc::new(Settings::read(&args.agent.config)?);
     let handle = SessionHandle::wanted(&args.session, settings.folder()).await?;
     let is_open = handle.known.as_ref().is_some_and(sessions::is_resumable);
-    let (desk, asked) = Desk::new();
+    let (sender, asked) = QuestionSender::new();
     let screen = Screen::kept();
     let mut host = Host::open(
         args.agent.clone(),
         settings,
         handle,
         screen,
-        Target::Desk(desk),
+        QuestionTarget::Face(sender),
     )
     .await?;
     let conversation = host.conversation().await?;
@@ -232,7 +232,7 @@ fn leave() {
 struct Chat {
     app: App,
     host: Host,
-    asked: UnboundedReceiver<Put>,
+    asked: UnboundedReceiver<PendingQuestion>,
     leaving: UnboundedReceiver<Interrupt>,
     history: PromptHistory,
     /// The last prompt.

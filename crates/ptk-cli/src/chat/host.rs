@@ -25,7 +25,7 @@ use super::mention;
 use super::typed::{Typed, Typist};
 use crate::agent::{Agent, Face, SessionHandle};
 use crate::args::AgentArgs;
-use crate::ask::Target;
+use crate::ask::QuestionTarget;
 use crate::config::Settings;
 use crate::mcp::Servers;
 use crate::sessions;
@@ -56,7 +56,7 @@ pub(crate) struct Host {
     pub(crate) events: Subscription,
     /// The ids of undos in this chat, the last one last.
     pub(crate) undone: Vec<String>,
-    asking: Target,
+    asking: QuestionTarget,
     typed: Typed,
     session: Option<Session>,
     work: Option<Work>,
@@ -108,7 +108,7 @@ impl Host {
         settings: Arc<Settings>,
         handle: SessionHandle,
         screen: Screen,
-        asking: Target,
+        asking: QuestionTarget,
     ) -> Result<Self> {
         let typed = Typed::default();
         let servers = handle.servers(&args, &settings, asking.asker(&screen));
@@ -480,7 +480,7 @@ impl Host {
 /// What an agent of a chat is built with, whatever its session.
 struct Surroundings<'a> {
     screen: &'a Screen,
-    asking: &'a Target,
+    asking: &'a QuestionTarget,
     typed: &'a Typed,
     servers: &'a Servers,
 }

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ptk::tools::Decision;
 
 use super::text::Lines;
-use crate::ask::AskedCall;
+use crate::ask::PendingApproval;
 use crate::question::{Question, refused};
 
 /// How long a question must be visible before a key can answer it.
@@ -89,7 +89,7 @@ pub(crate) enum KeyEffect {
 /// The questions that wait for an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
-    waiting: VecDeque<AskedCall>,
+    waiting: VecDeque<PendingApproval>,
     /// When the open question first became visible.
     seen_at: Option<Instant>,
     /// Whether the user has switched to it with Tab.
@@ -128,7 +128,7 @@ impl Questions {
     }
 
     /// Adds a question. Returns whether it is open now.
-    pub(crate) fn push(&mut self, asked: AskedCall) -> bool {
+    pub(crate) fn push(&mut self, asked: PendingApproval) -> bool {
         self.waiting.push_back(asked);
         let is_first = self.waiting.len() == 1;
         if is_first {
@@ -141,7 +141,7 @@ impl Questions {
     /// and whether it was the open one.
     pub(crate) fn forget_gone(&mut self) -> (bool, bool) {
         let before = self.waiting.len();
-        let is_first = self.waiting.front().is_some_and(AskedCall::is_gone);
+        let is_first = self.waiting.front().is_some_and(PendingApproval::is_gone);
         self.waiting.retain(|asked| !asked.is_gone());
         if is_first {
             self.open();

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs, nearest_command, unknown_command};
-use crate::ask::{Desk, ProgramQuestions, Target};
+use crate::ask::{ProgramQuestions, QuestionSender, QuestionTarget};
 use crate::attachments;
 use crate::config::Settings;
 use crate::exit::{self, Exit};
@@ -297,12 +297,15 @@ async fn work(
 }
 
 /// Who is asked, and the questions if that is the program.
-pub(crate) fn asking(args: &AgentArgs) -> (Target, Option<ProgramQuestions>) {
+pub(crate) fn asking(args: &AgentArgs) -> (QuestionTarget, Option<ProgramQuestions>) {
     if !args.answers {
-        return (Target::Terminal, None);
+        return (QuestionTarget::Terminal, None);
     }
-    let (desk, asked) = Desk::new();
-    (Target::Desk(desk), Some(ProgramQuestions::new(asked)))
+    let (sender, asked) = QuestionSender::new();
+    (
+        QuestionTarget::Face(sender),
+        Some(ProgramQuestions::new(asked)),
+    )
 }
 
 fn go_on(id: &SessionId) -> String {

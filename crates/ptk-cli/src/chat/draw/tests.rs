@@ -23,7 +23,7 @@ use super::super::command::ChatCommand;
 use super::super::complete::Files;
 use super::super::overlay::{Entry, Overlay};
 use super::{Light, draw};
-use crate::ask::{Asked, Put};
+use crate::ask::{Pending, PendingQuestion};
 use crate::question::{Kind, Question};
 
 /// Long enough for the user to have read a question.
@@ -127,8 +127,8 @@ impl Stage {
     }
 
     fn asks(&mut self, question: Question) -> oneshot::Receiver<Decision> {
-        let (asked, answered) = Asked::new(question);
-        self.app.ask(Put::Call(asked));
+        let (asked, answered) = Pending::new(question);
+        self.app.ask(PendingQuestion::Call(asked));
         self.screen();
         answered
     }

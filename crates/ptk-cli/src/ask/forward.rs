@@ -1,4 +1,4 @@
-//! Passes questions to whoever shows them, and answers back.
+//! Passes questions to the face that shows them, and answers back.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::view::Screen;
 
 /// A question that waits for its answer.
 #[derive(Debug)]
-pub(crate) struct Asked<Q, A> {
+pub(crate) struct Pending<Q, A> {
     pub(crate) question: Q,
     answer: oneshot::Sender<A>,
 }
 
 /// A question about a call.
-pub(crate) type AskedCall = Asked<Question, Decision>;
+pub(crate) type PendingApproval = Pending<Question, Decision>;
 /// A form.
-pub(crate) type AskedForm = Asked<Form, FormAnswer>;
+pub(crate) type PendingForm = Pending<Form, FormAnswer>;
 
-impl<Q, A> Asked<Q, A> {
+impl<Q, A> Pending<Q, A> {
     /// A question, and the receiver of its answer.
     pub(crate) fn new(question: Q) -> (Self, oneshot::Receiver<A>) {
         let (answer, answered) = oneshot::channel();
@@ -44,12 +44,12 @@ impl<Q, A> Asked<Q, A> {
 
 /// What is put to the user.
 #[derive(Debug)]
-pub(crate) enum Put {
-    Call(AskedCall),
-    Form(AskedForm),
+pub(crate) enum PendingQuestion {
+    Call(PendingApproval),
+    Form(PendingForm),
 }
 
-impl Put {
+impl PendingQuestion {
     /// Whether the receiver of the answer is gone.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
@@ -61,15 +61,15 @@ impl Put {
 
 /// Who is asked.
 #[derive(Debug)]
-pub(crate) enum Target {
-    /// Whoever takes the questions of this desk: the full-screen chat, or a
+pub(crate) enum QuestionTarget {
+    /// The face that takes the questions: the full-screen chat, or a
     /// program.
-    Desk(Desk),
+    Face(QuestionSender),
     /// The user at the terminal, line by line.
     Terminal,
 }
 
-impl Target {
+impl QuestionTarget {
     /// Asks about calls in a workspace. The note is shown with each question.
     pub(crate) fn approver(
         &self,
@@ -78,8 +78,8 @@ impl Target {
         screen: &Screen,
     ) -> Arc<dyn Approver> {
         match self {
-            Self::Desk(desk) => Arc::new(DeskApprover {
-                desk: desk.clone(),
+            Self::Face(sender) => Arc::new(ForwardingApprover {
+                sender: sender.clone(),
                 workspace,
                 note,
             }),
@@ -90,7 +90,7 @@ impl Target {
     /// Asks the user to fill in forms, if anyone can be asked.
     pub(crate) fn asker(&self, screen: &Screen) -> Option<Arc<dyn FormAsker>> {
         match self {
-            Self::Desk(desk) => Some(Arc::new(desk.clone())),
+            Self::Face(sender) => Some(Arc::new(sender.clone())),
             Self::Terminal => asker(screen.clone()),
         }
     }
@@ -98,49 +98,53 @@ impl Target {
 
 /// Passes questions on.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
-    questions: mpsc::UnboundedSender<Put>,
+pub(crate) struct QuestionSender {
+    questions: mpsc::UnboundedSender<PendingQuestion>,
 }
 
-impl Desk {
-    /// A desk, and the receiver of the questions.
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Put>) {
+impl QuestionSender {
+    /// A sender, and the receiver of the questions.
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingQuestion>) {
         let (questions, asked) = mpsc::unbounded_channel();
         (Self { questions }, asked)
     }
 
     /// The answer to a question, if there is one.
-    async fn answer<Q, A>(&self, question: Q, put: fn(Asked<Q, A>) -> Put) -> Option<A> {
-        let (asked, answered) = Asked::new(question);
+    async fn answer<Q, A>(
+        &self,
+        question: Q,
+        put: fn(Pending<Q, A>) -> PendingQuestion,
+    ) -> Option<A> {
+        let (asked, answered) = Pending::new(question);
         self.questions.send(put(asked)).ok()?;
         answered.await.ok()
     }
 }
 
-impl FormAsker for Desk {
+impl FormAsker for QuestionSender {
     fn ask(&self, form: Form) -> BoxFuture<'_, FormAnswer> {
         Box::pin(async move {
-            let answer = self.answer(form, Put::Form).await;
+            let answer = self.answer(form, PendingQuestion::Form).await;
             answer.unwrap_or(FormAnswer::Unanswered)
         })
     }
 }
 
 /// Passes questions about calls on.
-struct DeskApprover {
-    desk: Desk,
+struct ForwardingApprover {
+    sender: QuestionSender,
     workspace: PathBuf,
     note: Option<String>,
 }
 
-impl DeskApprover {
+impl ForwardingApprover {
     async fn put(&self, question: Question) -> Decision {
-        let decision = self.desk.answer(question, Put::Call).await;
+        let decision = self.sender.answer(question, PendingQuestion::Call).await;
         decision.unwrap_or_else(|| Decision::DenyOnce("there was no answer".to_owned()))
     }
 }
 
-impl Approver for DeskApprover {
+impl Approver for ForwardingApprover {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = Question::of(&request, &self.workspace, self.note.as_deref());
         Box::pin(self.put(question))
