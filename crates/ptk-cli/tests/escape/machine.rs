@@ -34,7 +34,10 @@ impl Machine {
     pub(super) fn look() -> Self {
         let mut files = BTreeMap::new();
         // Where other tests work, which may be in a home.
-        let temporary = std::env::temp_dir();
+        let temporary = [
+            std::env::temp_dir(),
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")),
+        ];
         let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).collect();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -42,7 +45,7 @@ impl Machine {
                 let Ok(meta) = entry.metadata() else {
                     continue;
                 };
-                if is_of_another_test || entry.path() == temporary {
+                if is_of_another_test || temporary.contains(&entry.path()) {
                     continue;
                 }
                 if meta.is_dir() {
