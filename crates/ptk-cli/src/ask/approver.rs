@@ -40,11 +40,13 @@ pub(crate) fn approver(
     screen: Screen,
 ) -> Arc<dyn Approver> {
     match Terminal::find() {
-        Some(terminal) => Arc::new(TerminalApprover {
+        Some(terminal) => Arc::new(PersonApprover {
             workspace,
             note,
-            screen,
-            terminal: Arc::new(terminal),
+            person: AtTerminal {
+                screen,
+                terminal: Arc::new(terminal),
+            },
         }),
         None => Arc::new(NoTerminal),
     }
@@ -76,24 +78,29 @@ impl Approver for NoTerminal {
     }
 }
 
-/// Asks on the terminal.
-struct TerminalApprover {
+/// Lets a person decide about calls.
+pub(super) struct PersonApprover<P> {
     /// Commands in this folder are shown without it.
-    workspace: PathBuf,
+    pub(super) workspace: PathBuf,
     /// Shown with each question.
-    note: Option<String>,
-    screen: Screen,
-    terminal: Arc<Terminal>,
+    pub(super) note: Option<String>,
+    pub(super) person: P,
 }
 
-impl Approver for TerminalApprover {
+/// A person, wherever the questions are shown.
+pub(super) trait DecisionMaker: Send + Sync {
+    /// Asks until there is a decision or the caller is gone.
+    fn decide(&self, question: Question) -> BoxFuture<'_, Decision>;
+}
+
+impl<P: DecisionMaker> Approver for PersonApprover<P> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = Question::of(&request, &self.workspace, self.note.as_deref());
-        Box::pin(self.put(question))
+        self.person.decide(question)
     }
 
     fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
-        Box::pin(self.put(Question::of_changes(&review)))
+        self.person.decide(Question::of_changes(&review))
     }
 
     fn is_person(&self) -> bool {
@@ -101,15 +108,22 @@ impl Approver for TerminalApprover {
     }
 }
 
-impl TerminalApprover {
-    /// Asks until there is an answer or the caller is gone.
-    async fn put(&self, question: Question) -> Decision {
-        let sheet = Sheet::of(question);
-        let answer = put(&self.terminal, &self.screen, move |terminal, gone| {
-            sheet.ask(terminal, gone)
-        });
-        answer.await.unwrap_or_else(|error| {
-            Decision::DenyOnce(format!("the question could not be asked: {error}"))
+/// The person at the terminal.
+struct AtTerminal {
+    screen: Screen,
+    terminal: Arc<Terminal>,
+}
+
+impl DecisionMaker for AtTerminal {
+    fn decide(&self, question: Question) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            let sheet = Sheet::of(question);
+            let answer = put(&self.terminal, &self.screen, move |terminal, gone| {
+                sheet.ask(terminal, gone)
+            });
+            answer.await.unwrap_or_else(|error| {
+                Decision::DenyOnce(format!("the question could not be asked: {error}"))
+            })
         })
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ptk_tools::form::{Form, FormAnswer, FormAsker};
-use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
+use ptk_tools::{Approver, Decision};
 use tokio::sync::{mpsc, oneshot};
 
+use super::approver::{DecisionMaker, PersonApprover};
 use super::{approver, asker};
 use crate::question::Question;
 use crate::view::Screen;
@@ -78,10 +79,10 @@ impl QuestionTarget {
         screen: &Screen,
     ) -> Arc<dyn Approver> {
         match self {
-            Self::Face(sender) => Arc::new(ForwardingApprover {
-                sender: sender.clone(),
+            Self::Face(sender) => Arc::new(PersonApprover {
                 workspace,
                 note,
+                person: sender.clone(),
             }),
             Self::Terminal => approver(workspace, note, screen.clone()),
         }
@@ -130,31 +131,11 @@ impl FormAsker for QuestionSender {
     }
 }
 
-/// Passes questions about calls on.
-struct ForwardingApprover {
-    sender: QuestionSender,
-    workspace: PathBuf,
-    note: Option<String>,
-}
-
-impl ForwardingApprover {
-    async fn put(&self, question: Question) -> Decision {
-        let decision = self.sender.answer(question, PendingQuestion::Call).await;
-        decision.unwrap_or_else(|| Decision::DenyOnce("there was no answer".to_owned()))
-    }
-}
-
-impl Approver for ForwardingApprover {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        let question = Question::of(&request, &self.workspace, self.note.as_deref());
-        Box::pin(self.put(question))
-    }
-
-    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
-        Box::pin(self.put(Question::of_changes(&review)))
-    }
-
-    fn is_person(&self) -> bool {
-        true
+impl DecisionMaker for QuestionSender {
+    fn decide(&self, question: Question) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            let decision = self.answer(question, PendingQuestion::Call).await;
+            decision.unwrap_or_else(|| Decision::DenyOnce("there was no answer".to_owned()))
+        })
     }
 }

@@ -461,28 +461,23 @@ impl App {
                 self.word.take();
                 self.focus = Focus::Word;
             }
-            KeyEffect::Editor(keys) => {
-                self.focus = Focus::Editor;
-                return keys
-                    .into_iter()
-                    .flat_map(|key| self.editor_key(key))
-                    .collect();
-            }
+            KeyEffect::Editor(keys) => return self.turn_to_editor(keys),
         }
         Vec::new()
+    }
+
+    /// Gives the keys to the editor, these first.
+    fn turn_to_editor(&mut self, keys: Vec<KeyEvent>) -> Vec<Action> {
+        self.focus = Focus::Editor;
+        let keys = keys.into_iter();
+        keys.flat_map(|key| self.editor_key(key)).collect()
     }
 
     fn form_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
         match self.forms.key(key, now) {
             FormEffect::Open => {}
             FormEffect::Answered => self.turn_to_question(),
-            FormEffect::Editor(keys) => {
-                self.focus = Focus::Editor;
-                return keys
-                    .into_iter()
-                    .flat_map(|key| self.editor_key(key))
-                    .collect();
-            }
+            FormEffect::Editor(keys) => return self.turn_to_editor(keys),
         }
         Vec::new()
     }

@@ -171,7 +171,7 @@ impl Field {
         let validator = jsonschema::options()
             .should_validate_formats(true)
             .build(&self.schema);
-        // What a faulty schema allows is left to whoever wrote it.
+        // A schema that cannot be compiled checks nothing: the server checks.
         match validator {
             Ok(validator) if !validator.is_valid(value) => {
                 Err(format!("it wants {}", self.wanted()))

@@ -74,7 +74,7 @@ fn what_does_not_fit_is_told_with_what_would() {
         ),
         (
             json!({"type": "string", "format": "email"}),
-            "nobody",
+            "no-address",
             "an e-mail address",
         ),
         (
